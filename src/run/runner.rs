@@ -8,6 +8,7 @@ use super::kept::collection::Collection;
 use super::kept::losses::Losses;
 use super::kept::shelf::{Audience, Shelf};
 use super::own::kept_lists::KeptLists;
+use super::reads::late::LateAnnouncements;
 use crate::access::{Access, Caller, OwnerAge, ProjectCard};
 use crate::cache::{Bounds, Cache};
 use crate::context::Context;
@@ -98,6 +99,7 @@ pub struct Runner {
     pub(super) changes: Changes,
     /// The last epoch of each project that this process has handled; `catch_up` explains epochs.
     pub(super) epochs: Cache<Uuid, i64>,
+    pub(super) late: LateAnnouncements,
     pub(super) losses: Losses,
     /// Writes under way, whose clients may have left.
     writes: TaskTracker,
@@ -150,6 +152,7 @@ impl Runner {
             heavy: Heavy::for_this_machine(),
             changes,
             epochs: Cache::new(Bounds::of(EPOCHS)),
+            late: LateAnnouncements::default(),
             losses: Losses::default(),
             writes: TaskTracker::new(),
             service_key: service_key(&settings),

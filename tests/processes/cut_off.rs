@@ -30,12 +30,17 @@ struct Pair {
 
 impl Pair {
     async fn new() -> Self {
+        Self::with(&[]).await
+    }
+
+    /// The same; `env` are variables of the environment of this gateway.
+    async fn with(env: &[(&str, &str)]) -> Self {
         let config = Config { seed: Seed::Recorded, ..Config::default() };
         let v1 = Losing::before(&serve_sandbox(&Sandbox::new(config)).await).await;
         let created = Database::create().await;
         let database = PgWire::before(&created.url()).await;
         let other = Child::start(v1.base_url(), &created.url()).await;
-        let this = Child::start(v1.base_url(), database.url()).await;
+        let this = Child::start_with(v1.base_url(), database.url(), env).await;
         Self { other, this, database, v1, client: client(), _created: created }
     }
 
@@ -235,4 +240,43 @@ async fn a_write_that_ends_while_the_database_is_away_for_a_moment_shows_in_the_
     }
     // Not always: on a busy machine a new connection may take longer than the answer to the write waits.
     assert!(at_once >= 2, "{at_once} of 4 at once");
+}
+
+/// Another gateway has the turn by then, and may have used the name.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_that_lost_its_turn_while_it_waited_for_a_place_at_v1_is_not_sent() {
+    let pair = Pair::with(&[
+        ("CAUSEWAY_UPSTREAM__CONCURRENCY_MIN", "1"),
+        ("CAUSEWAY_UPSTREAM__CONCURRENCY_MAX", "1"),
+        ("CAUSEWAY_INDEX__AHEAD", "false"),
+        ("CAUSEWAY_USAGE__LEARN", "false"),
+    ])
+    .await;
+    // From here on the gateway knows the caller and the project.
+    assert_eq!(pair.read(&format!("{WEB}labels/")).await.0, 200);
+    let path = format!("{WEB}cycles/");
+    pair.v1.detain("GET");
+    let write = send(&pair.client, pair.this.base(), "POST", &path, Some(json!({"name": "twice"})));
+    let (modules, moment) = (format!("{WEB}modules/"), Duration::from_millis(500));
+    let read = async {
+        // The write reads the cycles; this read waits for the only place, and gets it before the write itself.
+        pair.v1.held().await;
+        let read = pair.read(&modules);
+        let trouble = async {
+            tokio::time::sleep(moment).await;
+            pair.v1.detain("GET");
+            pair.v1.let_go();
+            pair.v1.held().await;
+            tokio::time::sleep(moment).await;
+            pair.database.cut(false);
+            pair.write("POST", &path, json!({"name": "twice"})).await;
+            pair.v1.let_go();
+        };
+        tokio::join!(read, trouble).0
+    };
+    let ((status, answer), _) = tokio::join!(write, read);
+    assert_eq!((status, answer["code"].as_str()), (503, Some("store_unavailable")), "{answer}");
+    let (_, page) = send(&pair.client, pair.other.base(), "GET", &path, None).await;
+    let rows = page["data"].as_array().expect("a page").iter().filter(|row| row["name"] == "twice");
+    assert_eq!(rows.count(), 1, "{page}");
 }

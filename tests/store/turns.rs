@@ -15,6 +15,7 @@ on_both_engines![
     a_full_line_refuses_at_once,
     a_turn_can_grow,
     a_turn_that_lost_its_locks_while_it_grew_is_lost,
+    a_turn_that_was_lost_since_its_check_is_found_lost,
     a_store_that_is_gone_holds_nothing,
     epochs_grow_for_everybody,
 ];
@@ -166,6 +167,35 @@ async fn a_turn_that_lost_its_locks_while_it_grew_is_lost(place: Place) {
     let _next = turn(&second, vec![alone(if is_sqlite(&store) { "another" } else { "rule" })]).await;
 }
 
+/// Ends all connections that hold advisory locks.
+async fn end_all_locks(store: &Store) {
+    sqlx::query(
+        "SELECT pg_terminate_backend(pid)::text FROM pg_locks WHERE locktype = 'advisory' AND granted AND \
+                 database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+    )
+    .fetch_all(store.engine().pool())
+    .await
+    .unwrap();
+}
+
+/// As when a write waits for its place at v1.
+async fn a_turn_that_was_lost_since_its_check_is_found_lost(place: Place) {
+    let store = place.open().await;
+    let mut held = turn(&store, vec![alone("a")]).await;
+    held.ensure_held().await.unwrap();
+    held.ensure_still_held().await.unwrap();
+    if !is_sqlite(&store) {
+        let second = place.open().await;
+        end_all_locks(&second).await;
+        let _next = turn(&second, vec![alone("a")]).await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert!(held.ensure_still_held().await.is_err());
+        return;
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    held.ensure_still_held().await.unwrap();
+}
+
 /// As when a process dies: its connections end, and so do its locks.
 async fn a_store_that_is_gone_holds_nothing(place: Place) {
     let store = place.open().await;
@@ -175,13 +205,7 @@ async fn a_store_that_is_gone_holds_nothing(place: Place) {
     }
     let dying = place.open().await;
     let held = turn(&dying, vec![alone("a")]).await;
-    sqlx::query(
-        "SELECT pg_terminate_backend(pid)::text FROM pg_locks WHERE locktype = 'advisory' AND granted AND \
-                 database = (SELECT oid FROM pg_database WHERE datname = current_database())",
-    )
-    .fetch_all(store.engine().pool())
-    .await
-    .unwrap();
+    end_all_locks(&store).await;
     let _next = turn(&store, vec![alone("a")]).await;
     drop(held);
 }

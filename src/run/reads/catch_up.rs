@@ -8,6 +8,7 @@
 //! tell.
 //! May use: `fresh`, `store`.
 
+use super::late::{Announcement, MOST_LATE, repeated};
 use crate::fresh::Changed;
 use crate::run::runner::Runner;
 use crate::store::{HeldNames, StoreError};
@@ -20,10 +21,6 @@ use uuid::Uuid;
 const ANNOUNCE_PAUSES: [u64; 5] = [20, 50, 100, 200, 300];
 /// Time after which no further attempt is made while the answer waits.
 const AT_ONCE: Duration = Duration::from_secs(1);
-/// Number of later attempts to announce a write that could not be announced.
-const LATE_ATTEMPTS: usize = 30;
-/// Time between later attempts.
-const AGAIN: Duration = Duration::from_secs(2);
 
 impl Runner {
     /// Drops cached data of `project` if another process wrote there; called before a read or write.
@@ -55,12 +52,18 @@ impl Runner {
     /// Announces a write that was answered; waits until all processes that answer from memory know of it. When the
     /// announcement fails, it is tried again after the answer: the write cannot be undone.
     pub async fn announce_done(self: &Arc<Self>, project: Uuid, changed: Vec<Changed>, turn: Option<&HeldNames>) {
+        self.tell_others(Announcement { project: Some(project), changed, turn: turn.cloned() }).await;
+    }
+
+    /// Announces to other processes the data that a write outside of any project may have changed, in the same way.
+    pub async fn announce_beyond_projects(self: &Arc<Self>, changed: Vec<Changed>) {
+        self.tell_others(Announcement { project: None, changed, turn: None }).await;
+    }
+
+    async fn tell_others(self: &Arc<Self>, told: Announcement) {
         let (began, mut pauses) = (Instant::now(), ANNOUNCE_PAUSES.iter());
         let fault = loop {
-            let fault = match self.store.bump_epoch(project, changed.clone(), turn, true).await {
-                Ok(epoch) => return self.reached(project, epoch, 1),
-                Err(fault) => fault,
-            };
+            let Err(fault) = self.tell_once(&told).await else { return };
             match pauses.next() {
                 Some(pause) if began.elapsed() < AT_ONCE => {
                     tokio::time::sleep(Duration::from_millis(*pause)).await;
@@ -68,27 +71,40 @@ impl Runner {
                 _ => break fault,
             }
         };
-        tracing::warn!(%project, %fault, "other gateway processes could not be told of a write");
-        let (runner, turn) = (Arc::clone(self), turn.cloned());
-        tokio::spawn(async move { runner.announce_late(project, changed, turn).await });
+        let project = told.project.map(tracing::field::display);
+        tracing::warn!(project, %fault, "other gateway processes could not be told of a write");
+        if self.late.lock().len() >= MOST_LATE {
+            tracing::error!(project, "other gateway processes were not told of a write");
+        } else if self.late.lock().insert(told.clone()) {
+            // The end of the process does not wait for this task.
+            let runner = Arc::clone(self);
+            tokio::spawn(async move { runner.tell_late(told).await });
+        }
     }
 
-    async fn announce_late(&self, project: Uuid, changed: Vec<Changed>, turn: Option<HeldNames>) {
-        for _ in 0..LATE_ATTEMPTS {
-            tokio::time::sleep(AGAIN).await;
-            if let Ok(epoch) = self.store.bump_epoch(project, changed.clone(), turn.as_ref(), true).await {
-                tracing::info!(%project, "other gateway processes were told of a write late");
-                return self.reached(project, epoch, 1);
-            }
+    async fn tell_late(&self, told: Announcement) {
+        let attempt = || async {
+            // A write that ends from now on needs an announcement of its own.
+            self.late.lock().remove(&told);
+            let is_told = self.tell_once(&told).await.is_ok();
+            // When an equal one waits by now, that one is made for both.
+            is_told || !self.late.lock().insert(told.clone())
+        };
+        let project = told.project.map(tracing::field::display);
+        if repeated(|| self.store.away_since().is_some(), attempt).await {
+            tracing::info!(project, "other gateway processes were told of a write late");
+        } else {
+            self.late.lock().remove(&told);
+            tracing::error!(project, "other gateway processes were not told of a write");
         }
-        tracing::error!(%project, "other gateway processes were not told of a write");
     }
 
-    /// Announces to other processes the data that a write outside of any project may have changed.
-    pub async fn announce_beyond_projects(&self, changed: Vec<Changed>) {
-        if let Err(fault) = self.store.tell(changed).await {
-            tracing::warn!(%fault, "other gateway processes could not be told of a write");
-        }
+    async fn tell_once(&self, told: &Announcement) -> Result<(), StoreError> {
+        let changed = told.changed.clone();
+        let Some(project) = told.project else { return self.store.tell(changed).await };
+        let epoch = self.store.bump_epoch(project, changed, told.turn.as_ref(), true).await?;
+        self.reached(project, epoch, 1);
+        Ok(())
     }
 
     /// Drops v1 data of the project read before this epoch: they do not fit the recorded types and values.

@@ -7,6 +7,7 @@ pub(super) mod ahead;
 pub(super) mod catch_up;
 pub(super) mod flagged;
 pub(super) mod hinted;
+pub(super) mod late;
 pub(super) mod left_open;
 pub(super) mod list;
 pub(super) mod load;

@@ -150,6 +150,7 @@ impl Job {
     }
 
     async fn write(&self, request: V1Request) -> Outcome {
+        // Before it has a place at v1, because this may wait for v1 to end the write of another process.
         if let Some(turn) = self.turn.lock().await.as_mut()
             && let Err(fault) = turn.ensure_held().await
         {
@@ -164,6 +165,10 @@ impl Job {
                         return Err(Refusal::DeadlineExceeded { maybe_done: false });
                     }
                     self.is_still_allowed().await?;
+                }
+                // Another gateway process may have the turn by now, and may have decided and written in it.
+                if let Some(turn) = self.turn.lock().await.as_mut() {
+                    turn.ensure_still_held().await?;
                 }
                 self.sent.store(true, Ordering::SeqCst);
                 Ok(())

@@ -18,10 +18,14 @@ use super::session::Session;
 use super::under_way::{AT_WORK, HeldNames};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{sleep_until, timeout_at};
 use uuid::Uuid;
+
+/// Time for which a check of the locks counts. It is short beside [`AT_WORK`]: a writer that takes the locks right after
+/// the check waits that long, and v1 must have ended this write by then.
+const RECENT: Duration = Duration::from_millis(250);
 
 /// A name that a writer must hold exclusively, or may share with writers that also only share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +73,8 @@ pub struct Turn {
     alone: BTreeSet<String>,
     since: Instant,
     settled: bool,
+    /// Begin of the last check that found the locks held.
+    checked: Option<Instant>,
 }
 
 impl Store {
@@ -87,6 +93,7 @@ impl Store {
             alone: BTreeSet::new(),
             since: Instant::now(),
             settled: false,
+            checked: None,
         };
         turn.also(wanted, patience).await?;
         Ok(turn)
@@ -153,29 +160,52 @@ impl Turn {
     /// # Errors
     /// [`StoreError`] when the turn is lost, or its state is unknown.
     pub async fn ensure_held(&mut self) -> Result<(), StoreError> {
-        if self.held.is_none() {
+        if !self.finds_another().await? || self.settled {
+            return Ok(());
+        }
+        tracing::warn!("a write of another gateway process ended in the middle; waiting until v1 has ended it");
+        sleep_until((self.since + AT_WORK).into()).await;
+        self.settled = true;
+        self.finds_another().await?;
+        // If the note stayed, it would only make the next writer wait.
+        if let Err(fault) = self.store.forget_others(&self.names()).await {
+            tracing::warn!(%fault, "the leftovers of a write could not be removed");
+        }
+        Ok(())
+    }
+
+    /// Checks again that the turn is still this writer's, for a write that may have waited since [`Turn::ensure_held`];
+    /// costs nothing right after it. It never waits for v1: a note that another turn left later belongs to a turn that
+    /// was lost before its write.
+    ///
+    /// # Errors
+    /// See [`Turn::ensure_held`].
+    pub async fn ensure_still_held(&mut self) -> Result<(), StoreError> {
+        if self.checked.is_some_and(|at| at.elapsed() < RECENT) {
+            return Ok(());
+        }
+        self.finds_another().await.map(drop)
+    }
+
+    /// Checks whether another turn left a note on the names of this turn; fails when this turn is lost.
+    async fn finds_another(&mut self) -> Result<bool, StoreError> {
+        let names = self.names();
+        let Some(held) = &mut self.held else {
             // The locks of all names are on one connection, which is lost when more names could not be taken.
             let is_lost = self.store.engine.kind() == Kind::Postgres && !self.here.is_empty();
             return match is_lost {
                 true => Err(StoreError::Unavailable("the write has lost its turn".into())),
-                false => Ok(()),
+                false => Ok(false),
             };
-        }
-        let noted = self.noted().unwrap_or_else(|| HeldNames::new(self.id, &[]));
-        let (engine, until) = (&self.store.engine, self.since + AT_WORK);
-        let Some(held) = &mut self.held else { return Ok(()) };
-        if !engine.unless_unavailable(noted.finds_another(held)).await? || self.settled {
-            return Ok(());
-        }
-        tracing::warn!("a write of another gateway process ended in the middle; waiting until v1 has ended it");
-        sleep_until(until.into()).await;
-        self.settled = true;
-        engine.unless_unavailable(noted.finds_another(held)).await?;
-        // If the note stayed, it would only make the next writer wait.
-        if let Err(fault) = self.store.forget_others(&noted).await {
-            tracing::warn!(%fault, "the leftovers of a write could not be removed");
-        }
-        Ok(())
+        };
+        let begun = Instant::now();
+        let found = self.store.engine.unless_unavailable(names.finds_another(held)).await?;
+        self.checked = Some(begun);
+        Ok(found)
+    }
+
+    fn names(&self) -> HeldNames {
+        self.noted().unwrap_or_else(|| HeldNames::new(self.id, &[]))
     }
 
     async fn among_processes(&mut self, modes: &BTreeMap<String, bool>, until: Instant) -> Result<(), NoTurn> {

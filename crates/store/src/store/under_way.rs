@@ -23,7 +23,7 @@ pub(super) const AT_WORK: Duration = Duration::from_secs(3);
 const OLD: i64 = 24 * 60 * 60 * 1_000_000;
 
 /// The names that a turn holds exclusively.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct HeldNames {
     pub(super) turn: Uuid,
     /// The names as a JSON list, because all drivers support text.
