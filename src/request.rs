@@ -229,7 +229,7 @@ impl V2 {
                 Ok(unless_known(self.read(job, head).await?, known.as_ref()))
             }
             None => {
-                let created = job.created();
+                let created = job.created_record();
                 let answer = job.run().await;
                 if operation.method == Method::Post {
                     self.idempotency.made_without_key(&answer, created());

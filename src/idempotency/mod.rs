@@ -157,7 +157,7 @@ impl Idempotency {
 
 impl Repeated {
     async fn carry_out(self, job: Job) -> Result<Reply, Refusal> {
-        let (written, created, own) = (job.written(), job.created(), job.is_own());
+        let (written, created, own) = (job.written(), job.created_record(), job.is_own());
         let answer = job.run().await;
         // The answer to a commit can be lost too; apart from that, the own store writes all or nothing.
         let written = written() || (own && matches!(answer, Err(Refusal::StoreUnavailable { .. })));

@@ -158,7 +158,7 @@ impl Job {
 
     /// Returns a function that tells, even after the call has ended, the id of the record that this call has created at
     /// v1.
-    pub fn created(&self) -> impl Fn() -> Option<Uuid> + Send + 'static {
+    pub fn created_record(&self) -> impl Fn() -> Option<Uuid> + Send + 'static {
         let created = Arc::clone(&self.created);
         move || created.get().copied()
     }

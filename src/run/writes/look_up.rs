@@ -285,7 +285,8 @@ impl Job {
         if sent.is_empty() {
             return Ok(true);
         }
-        let type_id = match fields::asked_type(&within.definitions().await?, within.card.id, &sent, None) {
+        let definitions = within.definitions().await?;
+        let type_id = match fields::asked_type(&definitions, within.card.id, &sent, None) {
             Ok(TypeChange::Set(type_id)) => type_id,
             Ok(TypeChange::Kept) => shown.get("type_id").and_then(as_id),
             Err(_) => return Ok(false),
