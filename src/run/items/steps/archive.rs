@@ -22,8 +22,8 @@ use std::sync::atomic::Ordering;
 use uuid::Uuid;
 
 const NOT_PUT_BACK: &str = "The item is a draft or in triage. It was taken out of the archive and not put back:";
-const PERHAPS_NOT_PUT_BACK: &str = "The item is a draft or in triage. It was taken out of the archive, and it is not \
-                                    certain that it was put back:";
+const PERHAPS_NOT_PUT_BACK: &str =
+    "The item is a draft or in triage. It was taken out of the archive, and it is not certain that it was put back:";
 
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let id = job.pk()?;
