@@ -22,8 +22,6 @@ use std::sync::atomic::Ordering;
 use uuid::Uuid;
 
 const NOT_PUT_BACK: &str = "The item is a draft or in triage. It was taken out of the archive and not put back:";
-const PERHAPS_NOT_PUT_BACK: &str =
-    "The item is a draft or in triage. It was taken out of the archive, and it is not certain that it was put back:";
 
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let id = job.pk()?;
@@ -124,8 +122,7 @@ async fn unarchived_item(job: &InProject<'_>, id: Uuid, day: Option<String>) -> 
     let item = job.item_after(id, &answer).await?;
     if item.is_draft || !unlisted_states::is_shown(job, &item).await? {
         if day.is_some() {
-            let half_done = partly_done(NOT_PUT_BACK.to_owned(), PERHAPS_NOT_PUT_BACK.to_owned());
-            job.patch(id, &archived_at(day)).await.map_err(half_done)?;
+            job.patch(id, &archived_at(day)).await.map_err(partly_done(NOT_PUT_BACK.into()))?;
         }
         job.touched.store(false, Ordering::SeqCst);
         return Err(Refusal::not_found());
