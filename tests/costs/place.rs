@@ -54,9 +54,8 @@ impl Place {
             self.gateway.sandbox().clear_journal();
         }
         if operation.id == "work_items_unarchive" {
-            // As bob, so that nothing is known about ada's key.
-            let path = format!("{WEB}/work-items/{}/archive/", self.record("work_items"));
-            self.gateway.post("bob", &path, json!({})).await.expect(200);
+            let path = format!("work-items/{}/", self.record("work_items"));
+            self.at_v1("ada", "PATCH", &path, &json!({"archived_at": "2026-11-20"}));
             self.gateway.sandbox().clear_journal();
         }
     }

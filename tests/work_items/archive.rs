@@ -96,26 +96,6 @@ async fn only_archived_items_of_the_project_come_back() {
     }
 }
 
-/// A refused request changes nothing, whoever archived the item before v1's users made it a draft.
-#[tokio::test]
-async fn a_refused_unarchive_leaves_the_day() {
-    for through_the_gateway in [false, true] {
-        let gateway = recorded().await;
-        let item = new_item(&gateway, json!({"name": "n"})).await.text("id");
-        let at_v1 = |body: Value| in_web(gateway.sandbox(), "PATCH", &format!("work-items/{item}/"), &body);
-        if through_the_gateway {
-            gateway.post("ada", &format!("{}archive/", one(&item)), json!({})).await.expect(200);
-        } else {
-            at_v1(json!({"archived_at": "2026-01-15"}));
-        }
-        let before = at_v1(json!({"is_draft": true}))["archived_at"].clone();
-        assert!(before.is_string());
-        let unarchive = format!("{}unarchive/", one(&item));
-        gateway.post("ada", &unarchive, json!({})).await.expect_problem(404, "resource_not_found");
-        assert_eq!(at_v1(json!({}))["archived_at"], before, "{through_the_gateway}");
-    }
-}
-
 #[tokio::test]
 async fn expand_is_honoured_and_checked_before_the_write() {
     let gateway = recorded().await;

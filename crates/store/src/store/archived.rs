@@ -72,12 +72,6 @@ impl Store {
         Ok(value(self.engine.pool(), query(text, &[&item])).await?.flatten())
     }
 
-    /// Returns the time when an item was archived through the gateway; none if the item is not archived.
-    pub async fn archived_at(&self, item: Uuid) -> Result<Option<Micros>, StoreError> {
-        let text = "SELECT archived_at FROM work_item WHERE id = $1 AND archived_at IS NOT NULL";
-        value(self.engine.pool(), query(text, &[&item])).await
-    }
-
     /// Returns titles and numbers of those `items` of the project that were archived through the gateway.
     pub async fn archived_names(&self, project: Uuid, items: &[Uuid]) -> Result<ArchivedNames, StoreError> {
         let text = format!(

@@ -11,7 +11,6 @@ use crate::refusal::Refusal;
 use crate::run::items::fields::{ItemSource, settle_open_writes};
 use crate::run::items::{expansions, unlisted_states};
 use crate::run::job::InProject;
-use crate::run::writes::write::partly_done;
 use crate::store::ArchivedItem;
 use crate::translate::work_items::Item;
 use crate::v2::{Reply, time};
@@ -21,8 +20,6 @@ use serde_json::{Map, Value};
 use std::sync::atomic::Ordering;
 use uuid::Uuid;
 
-const NOT_PUT_BACK: &str = "The item is a draft or in triage. It was taken out of the archive and not put back:";
-
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let id = job.pk()?;
     let live = job.live_item(id).await?;
@@ -31,7 +28,9 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     // An error here is reported after the write, like every other error of the answer.
     let added = expansions::asked_for(job, &live, &recorded).await.ok();
     let now = Timestamp::now();
-    let mut item = match job.patch(id, &archived_at(Some(day_of(now)))).await {
+    let today = now.to_zoned(TimeZone::UTC).date().to_string();
+    let body = Map::from_iter([("archived_at".to_owned(), Value::String(today))]);
+    let mut item = match job.patch(id, &body).await {
         Ok(answer) => job.item_from(&answer).unwrap_or_else(|_| live.clone()),
         // v1 does not show an archived item (trap 53, `archived_get`), and the item was live a moment ago.
         Err(doubt @ Refusal::OutcomeUnknown { .. }) => match job.is_gone(id).await {
@@ -73,17 +72,14 @@ fn refers_to(item: &Item) -> (Uuid, Option<Uuid>, &[Uuid], &[Uuid]) {
 }
 
 /// Unarchives a work item; does nothing for a live one. The PATCH for it (`archived_unarchive_by_patch`) would also
-/// reach drafts and triage items. v2 answers 404 for them, and leaves them as they are.
+/// reach drafts and triage items, without changing them. Its answer shows what they are, and v2 answers 404 for them.
 pub(in crate::run) async fn unarchive_item(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let id = job.pk()?;
     let (item, _room) = match job.read_item(id).await {
         Ok(live) => (live, None),
         Err(Refusal::NotFound { .. }) => {
-            let shows = expansions::calls(job)?;
-            let day = day_of_archiving(job, id).await?;
-            // One more call may have to put the day back.
-            let room = job.room_for(&[], shows + 1).await?;
-            (unarchived_item(job, id, day).await?, Some(room))
+            let room = job.room_for(&[], expansions::calls(job)?).await?;
+            (unarchived_item(job).await?, Some(room))
         }
         Err(refusal) => return Err(refusal),
     };
@@ -95,35 +91,12 @@ pub(in crate::run) async fn unarchive_item(job: &InProject<'_>) -> Result<Reply,
     expansions::reply_without_values(job, &item, &recorded).await
 }
 
-/// Returns the day on which an item that no read shows was archived; none when it is not archived. An item that was
-/// archived through the gateway was live then. Any other may be a draft or in triage, so it is read first, which only
-/// an empty PATCH can do (`archived_patch_reads_it`).
-///
-/// # Errors
-/// 404 for a draft, and for an item that is hidden although it is not archived.
-async fn day_of_archiving(job: &InProject<'_>, id: Uuid) -> Result<Option<String>, Refusal> {
-    if let Some(instant) = job.runner.store.archived_at(id).await? {
-        return Ok(Some(day_of(Timestamp::from_microsecond(instant).map_err(Refusal::internal)?)));
-    }
-    let answer = job.patch(id, &Map::new()).await?;
-    // That was a read.
-    job.touched.store(false, Ordering::SeqCst);
-    let item = job.item_from(&answer)?;
-    if item.is_draft || (item.archived_at.is_none() && !unlisted_states::is_shown(job, &item).await?) {
-        return Err(Refusal::not_found());
-    }
-    Ok(item.archived_at)
-}
-
-/// Takes the item out of the archive, where it has been since `day`. Only then do v1's reads tell an item in triage from
-/// one whose state v1 does not list; an item that they hide is archived again.
-async fn unarchived_item(job: &InProject<'_>, id: Uuid, day: Option<String>) -> Result<Item, Refusal> {
-    let answer = job.patch(id, &archived_at(None)).await?;
-    let item = job.item_after(id, &answer).await?;
+async fn unarchived_item(job: &InProject<'_>) -> Result<Item, Refusal> {
+    let body = Map::from_iter([("archived_at".to_owned(), Value::Null)]);
+    let answer = job.patch(job.pk()?, &body).await?;
+    let item = job.item_after(job.pk()?, &answer).await?;
     if item.is_draft || !unlisted_states::is_shown(job, &item).await? {
-        if day.is_some() {
-            job.patch(id, &archived_at(day)).await.map_err(partly_done(NOT_PUT_BACK.into()))?;
-        }
+        // v1 has changed nothing.
         job.touched.store(false, Ordering::SeqCst);
         return Err(Refusal::not_found());
     }
@@ -131,12 +104,4 @@ async fn unarchived_item(job: &InProject<'_>, id: Uuid, day: Option<String>) -> 
     // v1 lists the item in its cycles and modules only from now on.
     job.runner.sets.void_in(job.card.id);
     Ok(item)
-}
-
-fn archived_at(day: Option<String>) -> Map<String, Value> {
-    Map::from_iter([("archived_at".to_owned(), Value::from(day))])
-}
-
-fn day_of(instant: Timestamp) -> String {
-    instant.to_zoned(TimeZone::UTC).date().to_string()
 }
