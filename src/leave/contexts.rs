@@ -37,7 +37,7 @@ impl Work<'_> {
         }
         for context in &contexts {
             let untouched = shapes::context(&self.catalogue, context);
-            self.context_there(property, context, &untouched, &name_of(context, of));
+            self.context_there(property, context, &untouched, &name_of(context, of), false);
         }
     }
 
@@ -61,11 +61,11 @@ impl Work<'_> {
             }
             let name = name_of(context, of);
             let untouched = shapes::context(&self.catalogue, context);
-            let there = self.context_there(property, context, &untouched, &name);
+            let found = self.context_found(property, context, id);
+            let there = self.context_there(property, context, &untouched, &name, found.is_some());
             let Some((ours, missing)) = there else { continue };
             let digest = self.ids.fingerprint(Kind::Context, context.id, &untouched, missing);
             let intended = Intended { kind: Kind::Context, own: context.id, ours, name, digest };
-            let found = self.context_found(property, context, id);
             let mut verdict = self.judge_context(&intended, context.is_default, found.as_ref(), is_counted);
             if !self.carries() {
                 continue;
@@ -168,13 +168,15 @@ impl Work<'_> {
     }
 
     /// Builds the context for the target, and counts its parts that the target does not have; `None` when the target
-    /// has none of its projects, or none of its types, or has the context already and lacks one of its projects now.
+    /// has none of its projects, or none of its types, or has the context already (`is_there`) and lacks one of its
+    /// projects now.
     fn context_there(
         &mut self,
         property: &Property,
         context: &Context,
         untouched: &Record,
         name: &str,
+        is_there: bool,
     ) -> Option<(Record, usize)> {
         let mut ours = untouched.clone();
         let (texts, lost) = self.default_there(property, &context.default_value);
@@ -212,7 +214,7 @@ impl Work<'_> {
         let nothing = is_empty(context.all_projects, projects.iter().any(Option::is_some))
             || self.carries() && is_empty(context.all_types, types.iter().any(Option::is_some));
         // Carried again without a project that it has there, it would lose the project and the values of its items.
-        let waits = !unknown.is_empty() && self.ids.is_noted(Kind::Context, context.id);
+        let waits = !unknown.is_empty() && is_there && self.ids.is_noted(Kind::Context, context.id);
         (!nothing && !waits).then_some((ours, lost + unknown.len() + without_id))
     }
 

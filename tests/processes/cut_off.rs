@@ -257,17 +257,18 @@ async fn a_write_that_lost_its_turn_while_it_waited_for_a_place_at_v1_is_not_sen
     let path = format!("{WEB}cycles/");
     pair.v1.detain("GET");
     let write = send(&pair.client, pair.this.base(), "POST", &path, Some(json!({"name": "twice"})));
-    let (modules, moment) = (format!("{WEB}modules/"), Duration::from_millis(500));
+    let (modules, moment) = (format!("{WEB}modules/"), Duration::from_secs(2));
+    let is_held = async || tokio::time::timeout(PATIENCE, pair.v1.held()).await.expect("a read of v1");
     let read = async {
         // The write reads the cycles; this read waits for the only place, and gets it before the write itself.
-        pair.v1.held().await;
+        is_held().await;
         let read = pair.read(&modules);
         let trouble = async {
             tokio::time::sleep(moment).await;
             pair.v1.detain("GET");
             pair.v1.let_go();
-            pair.v1.held().await;
-            tokio::time::sleep(moment).await;
+            is_held().await;
+            tokio::time::sleep(moment / 4).await;
             pair.database.cut(false);
             pair.write("POST", &path, json!({"name": "twice"})).await;
             pair.v1.let_go();

@@ -96,7 +96,7 @@ async fn unarchived_item(job: &InProject<'_>) -> Result<Item, Refusal> {
     let answer = job.patch(job.pk()?, &body).await?;
     let item = job.item_after(job.pk()?, &answer).await?;
     if item.is_draft || !unlisted_states::is_shown(job, &item).await? {
-        // v1 has changed nothing.
+        // v1 has changed nothing, except where the item was archived as well: then its date of archiving is gone.
         job.touched.store(false, Ordering::SeqCst);
         return Err(Refusal::not_found());
     }

@@ -95,8 +95,11 @@ pub(super) struct Window {
     unexplained: u32,
     /// Time of v1's first figures. Since then, an answer without figures was not counted.
     told: Option<Instant>,
-    /// Largest number of calls in a window that v1's figures have shown, with those of the gateway at that moment.
+    /// Largest number of calls in a window that v1's figures have shown, with those of this process at that moment.
     shown: usize,
+    /// The same with those of the other processes, and when it was shown. It counts for a window only: a part of theirs
+    /// may never have reached v1.
+    shown_to_all: Option<(usize, Instant)>,
 }
 
 impl Window {
@@ -118,6 +121,7 @@ impl Window {
             unexplained: 0,
             told: None,
             shown: 0,
+            shown_to_all: None,
         }
     }
 
@@ -182,7 +186,8 @@ impl Window {
     /// time, is unknown.
     pub(super) fn most(&self, now: Instant) -> usize {
         let is_known = self.learns && self.told.is_some_and(|at| now - at >= self.length);
-        if is_known { self.quota.min(self.shown) } else { self.quota }
+        let to_all = self.shown_to_all(now).map_or(0, |(calls, _)| calls);
+        if is_known { self.quota.min(self.shown.max(to_all)) } else { self.quota }
     }
 
     /// Returns when `more` calls can be made if our own calls may use up to `share`.
@@ -257,11 +262,16 @@ impl Window {
         let known = if told.remaining.is_some() { Known::Told } else { Known::Sent };
         self.count(1, now + self.length, known);
         if let Some(remaining) = told.remaining {
-            let shown = remaining.saturating_add(self.surely_counted(now)).saturating_add(elsewhere);
+            let shown = remaining.saturating_add(self.surely_counted(now));
             self.correct(remaining, told.reset, now);
             self.shown = self.shown.max(shown.min(self.quota));
+            self.shown_to_all = self.shown_to_all(now).max(Some((shown.saturating_add(elsewhere), now)));
         }
         Counted::Yes
+    }
+
+    fn shown_to_all(&self, now: Instant) -> Option<(usize, Instant)> {
+        self.shown_to_all.filter(|(_, at)| now.saturating_duration_since(*at) < self.length)
     }
 
     /// Returns the pause after a 429 that names no time. Calls that were under way together are refused together, so

@@ -183,6 +183,8 @@ mod tests {
         state.window.send(1);
         state.answered(&told(4));
         assert_eq!(state.window.most(Instant::now()), 45);
+        advance(6 * BELIEVED).await;
+        assert_eq!(state.window.most(Instant::now()), 5, "a part of theirs may never have reached v1");
     }
 
     #[tokio::test(start_paused = true)]
