@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Observer of pass-through calls: counts them in the budget of their key, and notes the health of v1 and the keys that
-/// it accepts. Anyone can invent a key, so one that v1 was not seen to accept counts nowhere and voids nothing until an
-/// answer of v1 accepts it.
+/// it accepts. Anyone can invent a key, so one that v1 was not seen to accept counts in no budget and voids nothing
+/// until an answer of v1 accepts it.
 pub(super) struct ForeignCalls {
     pub budget: Budget,
     pub breaker: Breaker,

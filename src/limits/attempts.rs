@@ -5,8 +5,8 @@
 //! gateway call v1 without end. Credentials that were proven before are still let through: one broken
 //! client must not lock out the others behind its address. Processes that share a Redis count together.
 //!
-//! The proven credentials are noted without a limit, too: the pass-through asks for the keys that v1 has accepted. May
-//! use: `cache`, `network`, `refusal`, `tally`, `buckets`, `together`.
+//! The proven credentials are noted also where there is no limit: the pass-through asks for the keys that v1 has
+//! accepted. May use: `cache`, `network`, `refusal`, `tally`, `buckets`, `together`.
 
 use super::buckets::{Buckets, CredentialId, limited};
 use super::together::SharedBuckets;

@@ -2,6 +2,7 @@
 //!
 //! The limit of the contract (chapter 10, O30), built on crate `governor`: one bucket per presented credential, in
 //! five classes. It is independent of v1's quota, which belongs to the v1 key behind the credential (`v1::budget`).
+//! The class of tokens also has a bucket for the refreshes of each grant, and one for the consents of each person.
 //!
 //! Several processes count together when they share a Redis (`together`). Each process also counts in its own buckets,
 //! so that one process does not grant a slot twice when Redis loses data.

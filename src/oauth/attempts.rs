@@ -1,6 +1,6 @@
 //! Limit for failed attempts to prove a key, and for registrations of apps, by client address.
 //!
-//! Failures are counted in memory, in a bounded number of one-minute windows. So guessing is slow, and many addresses
+//! Both are counted in memory, in a bounded number of one-minute windows. So guessing is slow, and many addresses
 //! cannot fill the memory.
 //!
 //! May use: `cache`, `network`.

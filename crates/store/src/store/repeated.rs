@@ -10,7 +10,7 @@ use uuid::Uuid;
 /// Time for which repetitions are left out.
 const WINDOW: Duration = Duration::from_secs(60);
 /// Number of events remembered.
-const KEYS: u64 = 10_000;
+const EVENTS: u64 = 10_000;
 
 /// One of the events of a key in a workspace that may be written within the window.
 pub(super) type Place = (Uuid, String);
@@ -23,13 +23,13 @@ pub(super) struct Repeated {
 
 impl Default for Repeated {
     fn default() -> Self {
-        Self::within(WINDOW, KEYS)
+        Self::within(WINDOW, EVENTS)
     }
 }
 
 impl Repeated {
-    fn within(window: Duration, keys: u64) -> Self {
-        Self { seen: Cache::new(Bounds::of(keys).for_time(window).keeping_recent()) }
+    fn within(window: Duration, events: u64) -> Self {
+        Self { seen: Cache::new(Bounds::of(events).for_time(window).keeping_recent()) }
     }
 
     /// Takes one of the `most` places of a key for an event, unless all are taken within the window; of several events

@@ -267,7 +267,8 @@ impl Client {
         let pass = self.breaker.admit(path).map_err(V1Error::Paused)?;
         let begun = Instant::now();
         ctx.sends(begun);
-        // Only a read that belongs to no write and to no index work may fail for lack of memory; see `check_room`.
+        // One answer is refused for lack of memory only in a read that belongs to no write and to no index work.
+        // `check_room` is about the answers of a list together.
         let refusable = request.method == Method::GET && ctx.priority == Priority::Read;
         let attempt = self.attempt(prepared, permit, refusable);
         let outcome = self.in_time(attempt, &request.method, pass.probe, ctx).await;

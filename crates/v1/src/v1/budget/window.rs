@@ -299,8 +299,8 @@ impl Window {
 
     /// Adds calls that only v1 has counted, or removes calls that v1 was wrongly believed to have counted.
     fn correct(&mut self, remaining: usize, reset: Option<Duration>, now: Instant) {
-        // The answered request counts too. No other call certainly does: v1 may no longer count some that count
-        // here. Counting these would make the quota creep upwards.
+        // The answered request counts too. The others are left out: v1 may no longer count some that count here.
+        // Counting these would make the quota creep upwards.
         if self.learns {
             self.quota = self.quota.max(remaining.saturating_add(1).min(MOST));
         }
