@@ -76,7 +76,8 @@ impl Audited {
 }
 
 /// Returns the key of an event that an app can cause without end: with each refresh it gets an access token to revoke.
-/// At most [`REVOKED`] of them are written a minute for each person and client. All others end a grant or key, or create one.
+/// At most [`REVOKED`] of them are written a minute for each person and client. All others end a grant or key, or
+/// create one.
 fn repeatable(event: &Event) -> Option<String> {
     let client = event.client.as_deref().unwrap_or_default();
     let ends_one_token = event.what == EventKind::TokenRevoked(TokenKind::Access);
