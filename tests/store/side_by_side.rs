@@ -328,13 +328,19 @@ async fn a_purge_that_is_ended_for_an_edit_begins_again() {
     let (editing, purging, item) = (place.open().await, place.open().await, Uuid::from_u128(5));
     assert!(purging.write_item(WORKSPACE, PROJECT, item, &OwnWrite::default()).await.unwrap());
     let mut writing = editing.engine().writing().await.unwrap();
+    // PostgreSQL ends the process that finds the deadlock first: the purge.
+    sqlx::query("SET LOCAL deadlock_timeout = '60s'").execute(&mut *writing).await.unwrap();
     sqlx::query("UPDATE work_item SET changed_at = changed_at").execute(&mut *writing).await.unwrap();
     let purge = tokio::spawn({
         let purging = purging.clone();
         async move { purging.purge_item(PROJECT, item).await }
     });
-    // Time in which the purge locks the counter and begins to wait for the item.
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    // Until the purge has locked the counter and waits for the item.
+    let waits = "SELECT COUNT(*) FROM pg_locks WHERE NOT granted AND pid IN \
+                 (SELECT pid FROM pg_stat_activity WHERE datname = current_database())";
+    while number(&editing, waits).await == 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
     sqlx::query("UPDATE project SET epoch = epoch").execute(&mut *writing).await.unwrap();
     writing.commit().await.unwrap();
     purge.await.unwrap().unwrap();
