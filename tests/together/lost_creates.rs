@@ -1,7 +1,7 @@
 //! Which record is the result of a create whose answer was lost, when the create is repeated under its key: one that
 //! shows everything that was sent, and that no other request is known to have made.
 
-use super::idempotency::{Stage, post, replayed};
+use super::idempotency::{Stage, expect_lost, post, replayed, swallow_a_read};
 use crate::support::gateway::{Answer, WEB};
 use crate::support::past_gateway::V1_WEB;
 use crate::support::switch::until;
@@ -16,13 +16,11 @@ async fn unread(stage: &Stage, sending: impl Future<Output = Answer>) {
     stage.losing.hold("POST");
     let wire = async {
         stage.losing.held().await;
-        // A read is tried twice.
-        stage.losing.swallow("GET");
-        stage.losing.swallow("GET");
+        swallow_a_read(&stage.losing);
         stage.losing.let_go();
     };
     let (half, ()) = tokio::join!(sending, wire);
-    assert!([502, 504].contains(&half.status), "{}", half.json);
+    expect_lost(&half);
 }
 
 /// v2 shows the ids of what a work item names, so names are resolved before they are compared.
@@ -40,7 +38,7 @@ async fn a_work_item_that_lacks_what_was_sent_by_name_is_no_answer() {
         let body = json!({"name": name, name: sent});
         stage.losing.swallow("POST");
         let lost = post(gateway, "ada", &path, &body, name).await;
-        assert!([502, 504].contains(&lost.status), "{}", lost.json);
+        expect_lost(&lost);
         gateway.post("ada", &path.replacen("/v2/", "/v1/", 1), json!({ "name": name })).await.expect(201);
         post(gateway, "ada", &path, &body, name).await.expect_problem(502, "upstream_error");
     }
@@ -48,7 +46,7 @@ async fn a_work_item_that_lacks_what_was_sent_by_name_is_no_answer() {
         "labels": ["bug"]});
     stage.losing.lose("POST");
     let lost = post(gateway, "ada", &path, &all, "all").await;
-    assert!([502, 504].contains(&lost.status), "{}", lost.json);
+    expect_lost(&lost);
     assert!(replayed(&post(gateway, "ada", &path, &all, "all").await.expect(201)));
 }
 
@@ -63,7 +61,7 @@ async fn an_item_of_the_default_assignee_is_no_answer_to_a_create_for_nobody() {
         let body = json!({"name": member, member: []});
         stage.losing.lose("POST");
         let lost = post(gateway, "ada", &path, &body, member).await;
-        assert!([502, 504].contains(&lost.status), "{}", lost.json);
+        expect_lost(&lost);
         post(gateway, "ada", &path, &body, member).await.expect_problem(502, "upstream_error");
     }
 }
@@ -81,7 +79,7 @@ async fn a_record_that_is_found_is_in_the_next_list() {
     let (list, at_v1) = (format!("{path}?order_by=priority&per_page=100"), path.replacen("/v2/", "/v1/", 1));
     stage.losing.detain("POST");
     let lost = post(gateway, "ada", &path, &body, "k").await;
-    assert!([502, 504].contains(&lost.status), "{}", lost.json);
+    expect_lost(&lost);
     let is_over = async || post(gateway, "ada", &path, &body, "k").await.status == 502;
     until("the first attempt has ended", is_over).await;
     assert!(!lists(&list, "data").await);
@@ -123,7 +121,7 @@ async fn a_record_that_v1_told_to_a_request_which_failed_is_no_answer_to_another
         }
         stage.losing.swallow("POST");
         let lost = post(gateway, "ada", &path, &second, name).await;
-        assert!([502, 504].contains(&lost.status), "{}", lost.json);
+        expect_lost(&lost);
         let made = post(gateway, "ada", &path, &second, name).await.expect(201);
         assert!(!replayed(&made), "{name}: {}", made.json);
         if let Some(key) = key {
