@@ -202,8 +202,6 @@ impl Repeated {
         };
         let refusal = match looked.await {
             Ok(Looked::Found(reply)) => {
-                // A client with the answer sees the record in the next read through any process.
-                job.announce_found().await;
                 let answer = self.settle(Ok(reply), true, None).await?;
                 job.check_permission_again().await?;
                 job.call.ctx.meter.replay();

@@ -12,35 +12,35 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Time for which failures count, from the first failure.
+/// Time for which attempts count, from the first one.
 pub const WINDOW: Duration = Duration::from_secs(60);
 const ADDRESSES: u64 = 20_000;
 
-/// Counts failures by address.
+/// Counts attempts by address.
 #[derive(Debug, Clone)]
 pub struct Attempts {
     allowed: usize,
-    failures: Cache<IpAddr, Arc<AtomicUsize>>,
+    counts: Cache<IpAddr, Arc<AtomicUsize>>,
 }
 
 impl Attempts {
-    /// Creates a counter that allows `allowed` failures in a window.
+    /// Creates a counter that allows `allowed` attempts in a window.
     pub fn new(allowed: usize) -> Self {
-        let failures = Cache::new(Bounds::of(ADDRESSES).for_time(WINDOW));
-        Self { allowed, failures }
+        let counts = Cache::new(Bounds::of(ADDRESSES).for_time(WINDOW));
+        Self { allowed, counts }
     }
 
     /// Counts an attempt before it is made, so that concurrent attempts cannot exceed the limit. Give the attempt back
     /// with [`Attempts::succeeded`]. Returns false when no attempt is left.
     pub fn take(&self, address: IpAddr) -> bool {
-        let count = self.failures.get_or_insert(network(address), Arc::default);
+        let count = self.counts.get_or_insert(network(address), Arc::default);
         let more = |count: usize| (count < self.allowed).then_some(count + 1);
         count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
 
     /// Gives an attempt back: it was not a guess.
     pub fn succeeded(&self, address: IpAddr) {
-        if let Some(count) = self.failures.get(&network(address)) {
+        if let Some(count) = self.counts.get(&network(address)) {
             let less = |count: usize| Some(count.saturating_sub(1));
             let _ = count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
         }

@@ -96,7 +96,7 @@ impl OAuth {
             // The first exchange asked for other scopes, so this is not the same request again.
             Err(_) => None,
         };
-        // One grant gets as many tokens as one token makes requests. A code needs no limit: it is exchanged once.
+        // The refreshes of a grant have the same limit as the requests of a token. A code is exchanged once.
         let narrow = match limits.take(Class::OAuth, Sha256::digest(grant_place(found.grant)).into()).await {
             Ok(_) => narrow,
             // Otherwise the refreshes of a thief could hide that the token is used by two.

@@ -71,10 +71,11 @@ impl Job {
             // After this wait, the own store carries out nothing more of the attempt.
             self.runner.store.wait_for_edits(self.workspace_id().await?).await?;
         }
+        let refusable = self.refusable_as_a_whole(&given);
         let Fitting { records, taken_at, first_at } =
             match self.in_project().filter(|_| self.resource().is(Known::WorkItems)) {
                 Some(within) => Fitting { records: within.new_items(&given, began).await?, ..Fitting::default() },
-                None => self.new_records(&given).await?,
+                None => self.new_records(&given, &refusable).await?,
             };
         // Times of v1's records follow v1's clock, which the reads above have shown.
         let by_clock = |at: Micros| if self.is_own() { at } else { self.runner.client.clock.at(at) };
@@ -97,7 +98,7 @@ impl Job {
                 let Some(reply) = self.read_created_record(*id).await? else { return Ok(Looked::NotKnown) };
                 let shown = json::members(reply.body.as_deref().unwrap_or_default()).map_err(Refusal::internal)?;
                 let mut stored = given.clone();
-                stored.retain(|name, _| !self.lacks(name, &given, shown.get(name)));
+                stored.retain(|name, _| !lacks(name, shown.get(name), &refusable));
                 let whole = stored.len() == given.len();
                 let is_first = first_at.is_none_or(|at| at >= *created_at);
                 // Otherwise it is another record of the same name, or lacks more of what was sent.
@@ -106,7 +107,12 @@ impl Job {
                 // Otherwise v1 had no visible reason to refuse what it lacks, and it may be of another request.
                 let was_refused = taken_at.is_some_and(|at| at < *created_at);
                 match (fits, whole) {
-                    (true, true) => Ok(Looked::Found(self.make_sole_flag_holder(*id, &given, reply).await?)),
+                    (true, true) => {
+                        let reply = self.make_sole_flag_holder(*id, &given, reply).await?;
+                        // A client with the answer sees the record in the next read through any process.
+                        self.announce_found().await;
+                        Ok(Looked::Found(reply))
+                    }
                     // A create under a name that only one record has would be refused because of this record.
                     (true, false) if was_refused && self.resource().unique.is_none() => {
                         Ok(Looked::Found(self.complete(*id).await?))
@@ -151,7 +157,7 @@ impl Job {
     }
 
     /// Returns the records of the list at this path that show the sent members.
-    async fn new_records(&self, given: &Given) -> Result<Fitting, Refusal> {
+    async fn new_records(&self, given: &Given, refusable: &Refusable<'_>) -> Result<Fitting, Refusal> {
         let list =
             self.sibling(Method::Get, Answer::Page, "").ok_or_else(|| Refusal::internal("no list to look in"))?;
         let v1 = self.resource().v1.as_ref().is_some_and(|v1| v1.collection.is_some());
@@ -165,10 +171,10 @@ impl Job {
             let body = Box::pin(reading.run_operation()).await?.body.unwrap_or_default();
             let SafeJson(body) = serde_json::from_slice(&body).map_err(Refusal::internal)?;
             let rows = body.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-            let lacks = |row: &Value| given.keys().any(|name| self.lacks(name, given, row.get(name)));
-            let showing = rows.iter().filter(|row| self.shows(row, given));
-            fitting.records.extend(showing.filter_map(|row| Candidate::of(row, lacks(row))));
-            let holders = rows.iter().filter(|row| self.holds_refusable(row, given));
+            let lacking = |row: &Value| given.keys().any(|name| lacks(name, row.get(name), refusable));
+            let showing = rows.iter().filter(|row| self.shows(row, given, refusable));
+            fitting.records.extend(showing.filter_map(|row| Candidate::of(row, lacking(row))));
+            let holders = rows.iter().filter(|row| holds_all(row, refusable));
             fitting.taken_at = fitting.taken_at.into_iter().chain(holders.filter_map(created_at)).min();
             fitting.first_at = fitting.first_at.into_iter().chain(rows.iter().filter_map(created_at)).min();
             if body.get("next").is_none_or(Value::is_null) {
@@ -191,7 +197,7 @@ impl Job {
     }
 
     /// Checks whether a record of a list can be the result of `given`.
-    fn shows(&self, row: &Value, given: &Given) -> bool {
+    fn shows(&self, row: &Value, given: &Given, refusable: &Refusable<'_>) -> bool {
         let nobody = Uuid::nil().to_string();
         let me = self.call.caller.user.id.to_string();
         let maker = row.get("created_by_id").and_then(Value::as_str).filter(|maker| *maker != nobody);
@@ -199,27 +205,14 @@ impl Job {
         let mut told = TELLING.iter().filter_map(|name| Some((name, text(given.get(*name))?)));
         let differs = |(name, sent): (&&str, String)| {
             let shown = row.get(*name);
-            shown.is_some() && text(shown).unwrap_or_default() != sent && !self.lacks(name, given, shown)
+            shown.is_some() && text(shown).unwrap_or_default() != sent && !lacks(name, shown, refusable)
         };
         maker.is_none_or(|maker| maker == me) && !told.any(differs)
     }
 
-    /// Checks whether a record that shows `shown` may lack the sent member `name` because v1 refused it: the overlay
-    /// keeps such a value, and a create may have ended before.
-    fn lacks(&self, name: &str, given: &Given, shown: Option<&Value>) -> bool {
-        shown.is_some_and(Value::is_null) && self.refusable(given).iter().any(|(refusable, _)| *refusable == name)
-    }
-
-    /// Checks whether a record of a list shows all sent values that v1 may refuse, so that v1 refuses them in another.
-    fn holds_refusable(&self, row: &Value, given: &Given) -> bool {
-        let refusable = self.refusable(given);
-        let shows = |(name, sent): &(&str, &Value)| row.get(*name).is_some_and(|shown| is_shown_as(sent, shown));
-        !refusable.is_empty() && refusable.iter().all(shows)
-    }
-
     /// Returns the sent values that v1 may refuse, and that the overlay keeps then. v1 refuses no half of a pair
     /// (`comments_create_half_external`).
-    fn refusable<'g>(&'g self, given: &'g Given) -> Vec<(&'g str, &'g Value)> {
+    fn refusable_as_a_whole<'g>(&'g self, given: &'g Given) -> Vec<(&'g str, &'g Value)> {
         let fields = self.resource().fields.iter().filter(|field| field.spec.keep == Keep::OverlayIfRefused);
         let sent = fields.map(|field| {
             let sent = given.get(&field.name).filter(|sent| !is_shown_as(sent, &Value::Null))?;
@@ -365,6 +358,21 @@ struct Fitting {
     taken_at: Option<Micros>,
     /// When the first record of the list was created.
     first_at: Option<Micros>,
+}
+
+/// Sent values that v1 may refuse together, by the names of their members.
+type Refusable<'g> = [(&'g str, &'g Value)];
+
+/// Checks whether a record that shows `shown` may lack the sent member `name` because v1 refused it: the overlay keeps
+/// such a value, and a create may have ended before.
+fn lacks(name: &str, shown: Option<&Value>, refusable: &Refusable<'_>) -> bool {
+    shown.is_some_and(Value::is_null) && refusable.iter().any(|(refusable, _)| *refusable == name)
+}
+
+/// Checks whether a record of a list shows all sent values that v1 may refuse, so that v1 refuses them in another.
+fn holds_all(row: &Value, refusable: &Refusable<'_>) -> bool {
+    let shows = |(name, sent): &(&str, &Value)| row.get(*name).is_some_and(|shown| is_shown_as(sent, shown));
+    !refusable.is_empty() && refusable.iter().all(shows)
 }
 
 /// A record that may be the result.

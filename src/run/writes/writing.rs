@@ -96,7 +96,7 @@ impl Job {
 
     /// Announces the result of an earlier attempt at this write, which may have been carried out after that attempt was
     /// announced.
-    pub async fn announce_found(&self) {
+    pub(in crate::run) async fn announce_found(&self) {
         if let Some(project) = self.v1_project() {
             self.runner.changes.tell(Changed::Project(project));
             self.runner.changes.tell(Changed::Written(project));
