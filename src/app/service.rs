@@ -106,7 +106,7 @@ impl Service {
         let compiled = Compiled::of(files.texts, None)?;
         let memory = Memory::new(settings.limits.memory, Share(settings.limits.share));
         let shared = match &settings.shared.url {
-            Some(url) => Some(Shared::open(url.expose(), upstream.as_str()).await?),
+            Some(url) => Some(Shared::open(url.expose(), upstream.as_str(), settings.shared.timeout).await?),
             None => None,
         };
         let peers = Arc::new(Peers::new(shared.clone()));

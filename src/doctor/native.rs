@@ -49,7 +49,7 @@ async fn left(settings: &Settings) -> Vec<LeftWorkspace> {
 pub(super) async fn shared(settings: &Settings, report: &mut Report) {
     // The address may hold a password, so it is not shown.
     let Some(url) = &settings.shared.url else { return };
-    match Shared::look(url.expose()).await {
+    match Shared::look(url.expose(), settings.shared.timeout).await {
         Ok(None) => report.fine("shared", "the Redis of shared.url can be used"),
         Ok(Some(cause)) => report.warn(
             "shared",

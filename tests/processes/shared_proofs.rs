@@ -12,8 +12,6 @@ use std::time::{Duration, Instant};
 
 /// Time in which each key reads once.
 const TURN: Duration = Duration::from_secs(10);
-/// Tries of the total quota in which Redis may be late: on a busy machine it then counts as away for a moment.
-const TRIES: usize = 4;
 const SECRET: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
 const LABELS: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/labels/";
 const MEMBERS: &str = "/api/v2/workspaces/acme/members/";
@@ -120,17 +118,6 @@ async fn a_proof_of_another_process_is_looked_up_once() {
 /// Proofs are never stretched, so that they use up a small quota; a caller without room is told when to come again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_keys_together_keep_to_the_total_quota() {
-    for _ in 0..TRIES {
-        if total_quota_is_kept().await {
-            return;
-        }
-    }
-    panic!("Redis was late in each of {TRIES} tries");
-}
-
-/// Runs a try and returns whether Redis was there all the time. Else the try proves nothing: each process knows only
-/// how much the others had used when it last asked Redis.
-async fn total_quota_is_kept() -> bool {
     let long = std::env::var_os("LONG_TESTS").is_some();
     let (keys, total, rounds) = if long { (400, 600, 18) } else { (40, 60, 2) };
     let (redis, v1) = (Redis::start(), willing().await);
@@ -139,7 +126,6 @@ async fn total_quota_is_kept() -> bool {
         ("CAUSEWAY_SECRETS__KEY", SECRET),
         ("CAUSEWAY_UPSTREAM__TOTAL_QUOTA", quota.as_str()),
         ("CAUSEWAY_LIMITS__DEADLINE", if long { "30s" } else { "5s" }),
-        ("CAUSEWAY_LOG__FILTER", "warn,causeway::cli::serve=info"),
     ];
     let three = Arc::new(Three::with(&redis, &v1, &env).await);
     let readers: Vec<_> = (0..keys)
@@ -172,13 +158,9 @@ async fn total_quota_is_kept() -> bool {
     let minute = |from: &Instant| at.iter().filter(|at| within(*from, **at)).count();
     let most = at.iter().map(minute).max().unwrap_or_default();
     println!("{answered} answered, {told} told to wait; {} calls of v1, {most} in the fullest minute", at.len());
-    if three.children.iter().any(|child| child.has_said("Redis is away")) {
-        return false;
-    }
     assert!(most <= total, "{most} calls in a minute");
     assert!(most >= total * 9 / 10, "the quota is used: {most}");
     assert!(answered >= total / 2, "{answered} answered");
-    true
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -248,7 +230,6 @@ async fn a_workspace_is_proven_once_and_a_refusal_counts_everywhere() {
     );
     let env = [("CAUSEWAY_SECRETS__KEY", SECRET), ("CAUSEWAY_CACHE__CARD", "8s")];
     let three = Arc::new(Three::with(&redis, &v1, &env).await);
-    // A few keys at a time: when Redis takes more than 50 ms, as on a busy machine, a process obtains its own proof.
     for keys in (0..KEYS).collect::<Vec<_>>().chunks(5) {
         let reads: Vec<_> = keys
             .iter()

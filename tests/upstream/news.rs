@@ -11,7 +11,7 @@ const MOMENT: Duration = Duration::from_millis(500);
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reader_that_is_too_late_misses_messages_and_gets_later_ones() {
     let redis = Redis::start();
-    let shared = Shared::open(&redis.url(), "http://v1.test").await.expect("a shared place");
+    let shared = Shared::open(&redis.url(), "http://v1.test", MOMENT).await.expect("a shared place");
     let (mut news, channel) = (shared.listen("test"), shared.channel("test"));
     let publish = |text: &str| -> usize {
         let mut message = redis::cmd("PUBLISH");

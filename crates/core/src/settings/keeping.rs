@@ -40,12 +40,19 @@ settings! {
     SharedSettings {
         /// Address of a Redis or Valkey server, such as `redis://cache:6379`; may hold a password.
         url: Option<Secret> = redis,
+        /// Longest wait for an answer of this server.
+        timeout: Duration = redis_timeout,
     }
 }
 
 fn redis(from: &mut Reader, key: &str) -> Option<Secret> {
     let form = "an address such as \"redis://USER:PASSWORD@HOST:6379/0\", or rediss:// for TLS";
     from.optional_where(key, form, |url: &Secret| is_redis(url.expose()))
+}
+
+fn redis_timeout(from: &mut Reader, key: &str) -> Duration {
+    let accept = |time: &Duration| (Duration::from_millis(5)..=Duration::from_secs(5)).contains(time);
+    from.get_where(key, "a duration from \"5ms\" to \"5s\"", accept)
 }
 
 fn is_redis(address: &str) -> bool {

@@ -1,6 +1,6 @@
 //! The connection to Redis: one for all callers. A separate task keeps it up, so that no request waits for connecting.
 //!
-//! Each request to Redis has a time limit of some tens of milliseconds. The connection is replaced when three requests
+//! Each request to Redis has the time limit of the setting `shared.timeout`. The connection is replaced when three requests
 //! in a row get no answer, when one is refused, or when the connection ends. Until then every caller gets
 //! [`RedisUnavailable`] at once. The log has one line when Redis goes away, and one when it is back. A new connection
 //! must first answer a write in time: a Redis that became a replica, or is too slow, counts as away. May use: `script`.
@@ -14,8 +14,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// Longest wait for an answer.
-const PATIENCE: Duration = Duration::from_millis(50);
 /// Number of late answers in a row after which the connection is replaced.
 const LATE: usize = 3;
 /// Longest time to make a connection.
@@ -40,6 +38,8 @@ pub struct SharedError(pub(super) String);
 pub struct Link {
     pub(super) client: Client,
     pub(super) deployment: String,
+    /// Longest wait for an answer.
+    patience: Duration,
     /// The connection, and the time when it was made.
     connection: Mutex<Option<(MultiplexedConnection, Instant)>>,
     /// Rest before the next connection is made.
@@ -72,11 +72,12 @@ impl From<RedisError> for ConnectError {
 }
 
 impl Link {
-    /// Creates the link of `deployment`, without a connection yet.
-    pub(super) fn new(client: Client, deployment: String) -> Self {
+    /// Creates the link of `deployment`, without a connection yet. `patience` is the longest wait for an answer.
+    pub(super) fn new(client: Client, deployment: String, patience: Duration) -> Self {
         Self {
             client,
             deployment,
+            patience,
             connection: Mutex::default(),
             rest: Mutex::default(),
             gone: Notify::new(),
@@ -149,10 +150,13 @@ impl Link {
         }
         let mut write = redis::cmd("ZREMRANGEBYSCORE");
         write.arg(self.key("nothing", "all")).arg("-inf").arg(0);
-        match tokio::time::timeout(PATIENCE, write.query_async::<i64>(&mut connection)).await {
+        match tokio::time::timeout(self.patience, write.query_async::<i64>(&mut connection)).await {
             Ok(Ok(_)) => Ok(connection),
             Ok(Err(fault)) => Err(fault.into()),
-            Err(_) => Err(ConnectError::Now(RedisError::from((ErrorKind::Io, "a write takes more than 50 ms")))),
+            Err(_) => Err(ConnectError::Now(RedisError::from((
+                ErrorKind::Io,
+                "a write takes longer than shared.timeout",
+            )))),
         }
     }
 
@@ -171,7 +175,7 @@ impl Link {
     pub async fn run(&self, calls: Vec<Call>) -> Result<Vec<Answer>, RedisUnavailable> {
         let (connection, since) = self.connection.lock().clone().ok_or(RedisUnavailable)?;
         self.asked.fetch_add(1, Ordering::Relaxed);
-        match tokio::time::timeout(PATIENCE, answers(connection, &calls)).await {
+        match tokio::time::timeout(self.patience, answers(connection, &calls)).await {
             Ok(Ok(answers)) => {
                 self.late.store(0, Ordering::Relaxed);
                 Ok(answers)

@@ -54,14 +54,14 @@ impl fmt::Debug for Shared {
 }
 
 impl Shared {
-    /// Opens the place at `url` of the gateways in front of `upstream`. Waits a little for a first connection. Without
-    /// one, it continues and tries to connect in the background.
+    /// Opens the place at `url` of the gateways in front of `upstream`. `patience` is the longest wait for an answer.
+    /// Waits a little for a first connection. Without one, it continues and tries to connect in the background.
     ///
     /// # Errors
     /// When the address is invalid, Redis refuses the credentials, or is too old.
-    pub async fn open(url: &str, upstream: &str) -> Result<Self, SharedError> {
+    pub async fn open(url: &str, upstream: &str, patience: Duration) -> Result<Self, SharedError> {
         let deployment = hex::encode(&Sha256::digest(upstream.as_bytes())[..8]);
-        let inner = Arc::new(Link::new(client_of(url)?, deployment));
+        let inner = Arc::new(Link::new(client_of(url)?, deployment, patience));
         inner.begin().await?;
         tokio::spawn(keep_up(Arc::downgrade(&inner)));
         tokio::spawn(pulse(Arc::downgrade(&inner)));
@@ -73,8 +73,8 @@ impl Shared {
     ///
     /// # Errors
     /// See [`Shared::open`].
-    pub async fn look(url: &str) -> Result<Option<String>, SharedError> {
-        Link::new(client_of(url)?, String::new()).look().await
+    pub async fn look(url: &str, patience: Duration) -> Result<Option<String>, SharedError> {
+        Link::new(client_of(url)?, String::new(), patience).look().await
     }
 
     /// Returns a tag for [`Link::key`] that does not reveal its input. `purpose` separates tags of different things.
