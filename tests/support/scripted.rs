@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 #[derive(Default)]
 struct Script {
@@ -181,8 +181,12 @@ impl Drop for ScriptedV1 {
 
 /// A base URL at which nothing listens: connections to it are refused.
 pub async fn nobody() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    format!("http://{}", listener.local_addr().expect("an address"))
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind(([127, 0, 0, 1], 0).into()).expect("a free port");
+    let address = socket.local_addr().expect("an address");
+    // The port stays taken until the tests end, so that nobody else can listen there. The socket itself never listens.
+    std::mem::forget(socket);
+    format!("http://{address}")
 }
 
 async fn accept(listener: TcpListener, script: Arc<Mutex<Script>>) {
