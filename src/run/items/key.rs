@@ -124,17 +124,9 @@ impl InProject<'_> {
         Ok(identifier)
     }
 
-    /// Checks with one call whether the project still has the identifier of its card: older knowledge proves nothing
-    /// about an answer that v1 has just given.
-    ///
-    /// # Errors
-    /// 404 or 403 when the caller has lost the project.
-    pub(in crate::run) async fn has_kept_its_identifier(&self) -> Result<bool, Refusal> {
-        self.is_identifier_now(&self.card.identifier).await
-    }
-
-    /// Checks whether the project has this identifier at this moment. When the index answers for a key, v1 has not told
-    /// the project of the key, and the identifier may have moved to another project.
+    /// Checks with one call whether the project has this identifier at this moment: older knowledge proves nothing
+    /// about an answer that v1 has just given. When the index answers for a key, v1 has not told the project of the
+    /// key, and the identifier may have moved to another project.
     ///
     /// # Errors
     /// 404 or 403 when the caller has lost the project.
