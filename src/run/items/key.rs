@@ -23,7 +23,6 @@ use crate::translate::work_items_key::HumanKey;
 use crate::v1::{Object, V1Request, V1Response};
 use crate::v2::value::trimmed;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use std::time::Duration;
 use uuid::Uuid;
 
 /// Returns the refusal when v1 answered a look-up with an item that does not have the key or pair.
@@ -117,7 +116,7 @@ impl InProject<'_> {
         if open.is_empty() {
             return Ok(card.identifier.clone());
         }
-        let identifier = self.card_within(Duration::ZERO).await?.identifier.clone();
+        let identifier = self.card_now().await?.identifier.clone();
         for other in open.into_iter().filter(|other| *other != identifier) {
             strangers.insert(place(other), ());
         }
@@ -131,7 +130,7 @@ impl InProject<'_> {
     /// # Errors
     /// 404 or 403 when the caller has lost the project.
     pub(in crate::run) async fn is_identifier_now(&self, identifier: &str) -> Result<bool, Refusal> {
-        let now = self.card_within(Duration::ZERO).await?;
+        let now = self.card_now().await?;
         now.require_member()?;
         Ok(now.identifier == identifier)
     }
