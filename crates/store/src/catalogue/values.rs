@@ -87,6 +87,13 @@ pub enum WrittenElement {
     Html(String),
 }
 
+impl WrittenElement {
+    /// Checks whether it names a record, of which a value has each only once.
+    pub fn is_record(&self) -> bool {
+        matches!(self, Self::Option(_) | Self::Person(_) | Self::Item(_))
+    }
+}
+
 /// An element with its place in the array that was sent.
 pub type Placed = (usize, WrittenElement);
 
@@ -109,7 +116,7 @@ pub fn written(applicable: &Applicable, value: &Value) -> Result<Vec<Placed>, Ve
             for (index, element) in elements.iter().enumerate() {
                 match one(kind, &choices, element) {
                     // A set of records holds each record once. The others keep their places, for later errors.
-                    Ok(wish) if stands_for_a_record(&wish) && !seen.insert(wish.clone()) => {}
+                    Ok(wish) if wish.is_record() && !seen.insert(wish.clone()) => {}
                     Ok(wish) => wishes.push((index, wish)),
                     Err(message) => faults.push((Some(index), message)),
                 }
@@ -130,10 +137,6 @@ pub fn defaults(applicable: &Applicable) -> Vec<Placed> {
     let choices = Choices::of(applicable.options.iter().map(|offered| &*offered.option));
     let wishes = texts.enumerate().filter_map(|(index, text)| Some((index, one(kind, &choices, &text).ok()?)));
     wishes.take(if applicable.is_multi { usize::MAX } else { 1 }).collect()
-}
-
-fn stands_for_a_record(wish: &WrittenElement) -> bool {
-    matches!(wish, WrittenElement::Option(_) | WrittenElement::Person(_) | WrittenElement::Item(_))
 }
 
 fn one(kind: ValueKind, choices: &Choices, value: &Value) -> Result<WrittenElement, String> {
