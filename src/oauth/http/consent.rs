@@ -57,7 +57,7 @@ impl OAuthPages {
         if !self.oauth.is_set_up() {
             return Err(failure(503, TITLE, NOT_SET_UP));
         }
-        let form = authorize::parse_query(asked.query());
+        let form = Form::urlencoded(asked.query().as_bytes());
         let form = form.ok_or_else(|| failure(400, TITLE, "The app sent something that cannot be read."))?;
         let target = authorize::target(&form).map_err(|problem| failure(400, TITLE, problem))?;
         let client = self.known_client(&target).await?;
