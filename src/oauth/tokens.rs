@@ -126,11 +126,10 @@ impl OAuth {
     ) -> Result<TokenAnswer, OAuthError> {
         let judge = |found: &Token| if found.client_id == client.id { Verdict::Accept } else { Verdict::Ignore };
         let pair = Pair::new(&self.inner.settings);
+        let retry = if narrow.is_some() { micros(self.inner.settings.refresh_retry) } else { 0 };
         // The refresh token keeps the granted scopes (RFC 6749, 6); only the access token is narrower.
-        let is_repetition = narrow.is_some();
         let narrow = narrow.unwrap_or_default();
         let tokens = |found: &Token| pair.rows(&narrow, &found.scopes.join(" "));
-        let retry = if is_repetition { micros(self.inner.settings.refresh_retry) } else { 0 };
         match self.inner.store.refresh(hash, retry, judge, tokens).await? {
             Refresh::Done { .. } => Ok(pair.answer(narrow)),
             Refresh::Refused => Err(OAuthError::invalid_grant()),
