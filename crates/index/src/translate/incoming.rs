@@ -261,16 +261,14 @@ impl Writer<'_> {
             }
             self.json.extend_from_slice(field.prefix.as_bytes());
         }
-        let any = field.value == ValueType::One(Kind::Any);
-        if raw == "null" && !field.nullable && !any {
-            let Some(instead) = &field.null_as else { return Err(wrong(field, "is null")) };
-            return self.text(field, instead);
+        if raw != "null" {
+            return self.text(field, raw);
         }
-        if raw == "null" {
+        if field.nullable || field.value == ValueType::One(Kind::Any) {
             self.push(field, raw);
             return Ok(());
         }
-        self.text(field, raw)
+        self.text(field, field.null_as.as_deref().ok_or_else(|| wrong(field, "is null"))?)
     }
 
     fn text(&mut self, field: &ReadField, raw: &str) -> Result<(), Fault> {
