@@ -11,7 +11,7 @@ use super::decimals;
 use super::model::{Property, PropertyType, RelationType};
 use super::resolution::Applicable;
 use super::text_forms::{is_email, is_url, reads_as_email, reads_as_url};
-use crate::v2::time::{self, ClientInstant};
+use crate::v2::time;
 use crate::v2::value::{read_uuid, trimmed};
 use serde_json::{Number, Value};
 use std::collections::HashSet;
@@ -250,11 +250,7 @@ fn flag(raw: &Value) -> Option<bool> {
 
 /// Converts to UTC; a bare date becomes its first instant (O23).
 fn instant(text: &str) -> Option<String> {
-    let micros = match time::read(text.trim())? {
-        ClientInstant::Instant(micros) => micros,
-        ClientInstant::Day(day) => time::day_begins(day, "UTC")?,
-    };
-    Some(time::write(micros))
+    time::read(text.trim())?.in_zone("UTC").map(time::write)
 }
 
 #[cfg(test)]
