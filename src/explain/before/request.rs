@@ -27,10 +27,15 @@ impl Call<'_> {
             Extent::Part(what) => ("part", Some(what.clone())),
             Extent::None(why) => ("none", Some(why.clone())),
         };
-        let call = format!("{} /api/v1/{}", row.method, row.path);
-        let mut told = Replacement { reason, ..Replacement::without(call, &row.does, extent, String::new()) };
-        told.v1_operation = Some(row.id.clone());
-        told.changes.clone_from(&row.differs);
+        let mut told = Replacement {
+            v1_operation: Some(row.id.clone()),
+            call: format!("{} /api/v1/{}", row.method, row.path),
+            does: row.does.clone(),
+            extent,
+            reason,
+            changes: row.differs.clone(),
+            ..Replacement::default()
+        };
         if !row.served {
             told.changes.push("v1 has no such path and answers 404.".into());
         }
