@@ -44,8 +44,8 @@ impl Runner {
     }
 
     /// Announces a write that was answered; waits until all processes that answer from memory know of it. `changed` is
-    /// other cached data that may be invalid. When the announcement fails, it is tried again after the answer: the write
-    /// cannot be undone.
+    /// other cached data that may be invalid. When the announcement fails, it is tried again after the answer: the
+    /// write cannot be undone.
     pub async fn announce_done(self: &Arc<Self>, project: Uuid, changed: Vec<Changed>, turn: Option<&HeldNames>) {
         self.tell_others(Announcement { project: Some(project), changed, turn: turn.cloned() }).await;
     }

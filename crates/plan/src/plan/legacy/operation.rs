@@ -59,7 +59,8 @@ pub struct V1Operation {
 }
 
 impl V1Operation {
-    /// Returns the value for a variable or parameter of a successor, from the path `variables` and the `query` of a call.
+    /// Returns the value for a variable or parameter of a successor, from the `variables` of a call's path and its
+    /// `query`.
     pub fn filled<'c>(
         &self,
         name: &str,
