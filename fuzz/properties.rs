@@ -18,7 +18,7 @@ const REGISTERED: [&str; 4] =
 /// exactly the intended values.
 pub fn authorize_query(data: &[u8]) {
     let Ok(query) = std::str::from_utf8(data) else { return };
-    let Some(form) = authorize::parse_query(query) else { return };
+    let Some(form) = Form::urlencoded(query.as_bytes()) else { return };
     let registered = REGISTERED.map(str::to_owned);
     let judged = authorize::judge(&form, true, |scope| scope == "read" || scope == "projects.states:read");
     if let Ok(wanted) = &judged {

@@ -13,7 +13,7 @@ mod schema;
 use crate::access::{Access, Caller, Origin, OwnerAge, PrincipalKind, ProvenAccess, Waiting, gate, presented_id};
 use crate::context::{Context, Priority, Spender};
 use crate::describe::openapi::Document;
-use crate::edge::{ClientAddress, V2Answer, client_agent};
+use crate::edge::{ClientAddress, V2Answer, client_agent, known_versions};
 use crate::idempotency::{Idempotency, Key};
 use crate::limits::{Class, CredentialId, Limits};
 use crate::plan::routes::{LONGEST_SUGGESTION, RouteMatch, Routes};
@@ -204,7 +204,7 @@ impl V2 {
         }
         let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
         let content_type = head.headers.get(CONTENT_TYPE).map(text);
-        let known = NamedVersions::of_read(head.headers.get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes));
+        let known = known_versions(&head.headers);
         // Reads leave no trace that names it.
         let origin = if operation.method.writes() { origin(head) } else { Origin::default() };
         let call = Call {

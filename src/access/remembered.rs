@@ -40,7 +40,6 @@ pub(super) struct Ages {
 /// Verdicts by the v1 key that they were read with and by their subject. Concurrent callers share one request to v1.
 pub(super) struct Remembered<K, V> {
     verdicts: Fresh<(KeyId, K), Verdict<V>, Refusal>,
-    changes: Changes,
     ages: Ages,
     budget: Budget,
 }
@@ -52,7 +51,7 @@ impl<K: Key, V: Value> Remembered<K, V> {
             .weighing(move |_, verdict: &Verdict<V>| verdict.as_ref().map_or(1, weigh).into())
             .lasting(move |verdict| if verdict.is_ok() { ages.longest } else { ages.refusal })
             .useless_after((ages.value.max(ages.longest) + ages.grace).max(ages.refusal));
-        Self { verdicts, changes: changes.clone(), ages, budget: budget.clone() }
+        Self { verdicts, ages, budget: budget.clone() }
     }
 
     /// Returns the verdict under `key`, at most `max_age` old and void after `voids`, from the cache or from `ask`.
@@ -74,7 +73,7 @@ impl<K: Key, V: Value> Remembered<K, V> {
     where
         F: Future<Output = Result<Verdict<V>, Refusal>> + Send + 'static,
     {
-        let need = self.changes.need(voids, max_age);
+        let need = self.verdicts.changes().need(voids, max_age);
         if let Some(kept) = self.verdicts.kept(&key, &need) {
             return Ok(kept);
         }
@@ -83,7 +82,7 @@ impl<K: Key, V: Value> Remembered<K, V> {
         let read = |reading: Reading<(KeyId, K), Verdict<V>, Refusal>| {
             let (ctx, sent) = ctx.for_shared_work(left.max(SHARED_WORK)).with_sent_time();
             let asking = ask(ctx);
-            let (sharing, changes, lasts) = (share(), self.changes.clone(), self.ages.longest);
+            let (sharing, changes, lasts) = (share(), self.verdicts.changes().clone(), self.ages.longest);
             async move {
                 let since = Instant::now();
                 if let Some(sharing) = &sharing
@@ -153,7 +152,7 @@ impl<K: Key, V: Value> Remembered<K, V> {
         });
         let voids: Vec<Changed> = refused.chain(voids.iter().cloned()).collect();
         let usual = max_age.clamp(self.ages.value, self.ages.longest);
-        let need = self.changes.need(&voids, usual + self.ages.grace);
+        let need = self.verdicts.changes().need(&voids, usual + self.ages.grace);
         need.is_met(kept.began).then(|| (kept.clone(), kept.began.at))
     }
 }

@@ -47,9 +47,7 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
     block_on(async move {
         let backend = at_any_port().await?;
         let behind = backend.local_addr().map_err(|fault| fault.to_string())?;
-        let listener = TcpListener::bind(listen)
-            .await
-            .map_err(|fault| format!("cannot listen on {listen}: {fault}; choose another with --listen"))?;
+        let listener = listen_on(listen).await?;
         let listen = listener.local_addr().map_err(|fault| fault.to_string())?;
         let token = uuid::Uuid::new_v4().simple().to_string();
         let settings = settings(listen, behind, quota, &token)?;
@@ -102,6 +100,11 @@ fn settings(listen: SocketAddr, behind: SocketAddr, quota: u32, token: &str) -> 
     let overrides = overrides.map(|(name, value)| (name.to_owned(), value)).to_vec();
     let env = [("CAUSEWAY_ADMIN__TOKEN".to_owned(), token.to_owned())];
     Settings::load(LoadArgs { file: None, env, overrides }).map_err(|faults| faults.to_string())
+}
+
+async fn listen_on(address: SocketAddr) -> Result<TcpListener, String> {
+    let listener = TcpListener::bind(address).await;
+    listener.map_err(|fault| format!("cannot listen on {address}: {fault}; choose another with --listen"))
 }
 
 async fn at_any_port() -> Result<TcpListener, String> {
@@ -199,9 +202,7 @@ pub(super) fn sandbox(args: &SandboxArgs) -> Outcome {
         costs: args.costs,
     });
     block_on(async move {
-        let listener = TcpListener::bind(args.listen)
-            .await
-            .map_err(|fault| format!("cannot listen on {}: {fault}; choose another with --listen", args.listen))?;
+        let listener = listen_on(args.listen).await?;
         let listen = listener.local_addr().map_err(|fault| fault.to_string())?;
         say!("v1 sandbox on http://{listen}/api/v1/");
         sandbox.serve(listener, stop_signal()).await.map_err(|fault| format!("serving ended: {fault}"))

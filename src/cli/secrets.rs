@@ -77,11 +77,7 @@ mod tests {
         let (first, second) = (Keyring::new_secret(), Keyring::new_secret());
         assert!(put(&path, &first).unwrap() && put(&path, &second).unwrap());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{second}\n{first}\n"));
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        }
+        assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
     }
 

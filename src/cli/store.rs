@@ -205,7 +205,7 @@ async fn forget(store: &Store, project: Uuid, yes: bool) -> Outcome {
         let defined = store.catalogue(workspace).await?;
         types += defined.types_of(Some(project)).len();
         properties += defined.properties_of(Some(project)).len();
-        imports += defined.imports.keys().filter(|(of, _)| *of == project).count();
+        imports += defined.imports_of(project).count();
         contexts += defined.contexts.values().filter(|context| context.projects.contains(&project)).count();
     }
     let what = format!(

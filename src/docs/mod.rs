@@ -8,19 +8,18 @@
 //! People without a key log in with OAuth: `login.json` names the client that an operator has registered for the page.
 //! This client is public and has the address of `oauth2-redirect.html` below the page.
 //!
-//! May use: `context`, `describe`, `edge`, `oauth`, `refusal`, `v2::NamedVersions`.
+//! May use: `context`, `describe`, `edge`, `oauth`, `refusal`.
 
 use crate::context::Context;
 use crate::describe::openapi::{Document, Format};
-use crate::edge::{Body, Pages, PublicBase, empty, full};
+use crate::edge::{Body, Pages, PublicBase, empty, full, known_versions};
 use crate::oauth::OAuth;
 use crate::refusal::Refusal;
-use crate::v2::NamedVersions;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, REFERRER_POLICY,
-    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
 };
 use http::{HeaderValue, Request, Response, StatusCode};
 use rust_embed::RustEmbed;
@@ -80,9 +79,7 @@ impl DocsPage {
 
     fn shown(&self, request: &Request<()>) -> Result<Response<Body>, Refusal> {
         let part = self.part(request)?;
-        let known =
-            NamedVersions::of_read(request.headers().get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes));
-        let known = known.is_some_and(|known| known.has(&part.tag));
+        let known = known_versions(request.headers()).is_some_and(|known| known.has(&part.tag));
         let mut response = Response::new(if known { empty() } else { full(part.bytes) });
         if known {
             *response.status_mut() = StatusCode::NOT_MODIFIED;

@@ -7,13 +7,13 @@
 //!
 //! A compressed form has a tag of its own: the tag of the plain form with the name of the coding (`v2::tag`).
 //!
-//! May use: `cache`, `settings`, `v2::tag`, `edge::body`, `edge::weight`.
+//! May use: `cache`, `settings`, `v2`, `edge::body`, `edge::weight`.
 
 use super::body::{self, Body};
 use super::weight::weight;
 use crate::cache::{Bounds, Cache};
 use crate::settings::EdgeSettings;
-use crate::v2::tag;
+use crate::v2::{NamedVersions, tag};
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -98,6 +98,11 @@ impl Accepted {
         }
         Self { known: Some(known), ..accepted }
     }
+}
+
+/// Returns the versions in `If-None-Match`, which the client of a read has already.
+pub(crate) fn known_versions(headers: &HeaderMap) -> Option<NamedVersions> {
+    NamedVersions::of_read(headers.get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes))
 }
 
 /// Returns all lines of `If-None-Match`, joined by commas.

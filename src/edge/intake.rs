@@ -197,21 +197,17 @@ impl Intake {
             if !self.is_over(&read) {
                 return Poll::Ready(Ok(read));
             }
-            match (&self.state, self.manner) {
-                (_, ReadingMode::Streamed) => {
-                    self.holding.passed();
-                    self.state = State::Settled;
-                    return Poll::Ready(Ok(read));
-                }
-                (State::Waiting, ReadingMode::Collected) => {
+            match self.manner {
+                ReadingMode::Streamed => self.holding.passed(),
+                ReadingMode::Collected if matches!(self.state, State::Waiting) => {
                     let place = Box::pin(Arc::clone(&self.holding).go_on());
                     self.state = State::Returning(place, Some(read));
+                    continue;
                 }
-                _ => {
-                    self.state = State::Settled;
-                    return Poll::Ready(Ok(read));
-                }
+                ReadingMode::Collected => {}
             }
+            self.state = State::Settled;
+            return Poll::Ready(Ok(read));
         }
     }
 

@@ -5,8 +5,8 @@
 //! every error body. The [`V2Service`] behind it interprets v2 requests.
 //!
 //! May use: `aside`, `boxed`, `cache`, `context`, `hop`, `load`, `refusal`, `settings`, `tally`, `telemetry`, `trace`,
-//! `units`, `v2` (replies, tags), `worker`. May not use: `access`, `app`, `cli`, `mapping`, `oauth`, `run`, `sandbox`,
-//! `store`, `translate`, `v1`.
+//! `units`, `v2` (replies, versions, tags), `worker`. May not use: `access`, `app`, `cli`, `mapping`, `oauth`, `run`,
+//! `sandbox`, `store`, `translate`, `v1`.
 
 mod body;
 mod client_address;
@@ -38,6 +38,7 @@ mod workers;
 pub(crate) use body::read_body;
 pub use body::{Body, BodyError, empty, full};
 pub(crate) use client_address::{ClientAddress, client_agent};
+pub(crate) use coding::known_versions;
 pub use connection::Peer;
 pub(crate) use dispatch::{Arrived, Counting, Pages, Sender};
 pub use dispatch::{Condition, Readiness, Surface, V2Answer, V2Service};

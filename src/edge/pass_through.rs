@@ -138,7 +138,7 @@ impl PassThrough {
         // connection is opened until the beginning of the body has arrived.
         let (parts, body) = request.into_parts();
         let body = body::begun(body).await?;
-        let writes = !matches!(parts.method, Method::GET | Method::HEAD | Method::OPTIONS);
+        let writes = !parts.method.is_safe();
         let write = if writes { Write::begin(&self.observer, &parts, context) } else { None };
         let (may_repeat, begun) = (!writes && body.is_end_stream(), Instant::now());
         let mut answer = match write {

@@ -28,7 +28,7 @@ use kept::{kept, roles};
 use place::{admitted, find};
 
 use crate::access::gate;
-use crate::plan::{Plan, Source, TypeMode};
+use crate::plan::{Plan, TypeMode};
 use crate::run::outlook;
 
 /// Explains `method` on `target`, a path with or without a query. `strict` means that the gateway rejects unknown
@@ -62,10 +62,10 @@ pub fn explain(
         path: operation.path.to_string(),
         mapping: format!("mappings/{}:{}", resource.file, operation.line),
         step: operation.step.word(),
-        source: if resource.source == Source::V1 { "v1" } else { "own" },
+        source: resource.source.as_str(),
         scopes: operation.scopes.clone(),
         roles: roles(operation),
-        mode: operation.mode.map(|mode| if mode == TypeMode::Project { "project" } else { "workspace" }),
+        mode: operation.mode.map(TypeMode::as_str),
         proofs: paths.proofs(),
         cold,
         warm,

@@ -119,7 +119,7 @@ impl Idempotency {
             id: key.place(&job.call.caller, &job.operation().id, path),
             user: job.call.caller.user.id,
             credential: job.call.caller.credential,
-            fingerprint: key::fingerprint("POST", path, query, body),
+            fingerprint: key::fingerprint(path, query, body),
         };
         // Begun in the task that survives the client: otherwise a key could stay taken although no attempt runs. The end
         // of the process waits for all of the task, so that its outcome is noted.

@@ -316,9 +316,8 @@ impl Work<'_> {
 
     /// Handles the workspace types in a project, in the order in which they were imported.
     pub(super) async fn imports(&mut self, project: Uuid) -> Result<(), String> {
-        let links = self.catalogue.imports.range((project, Uuid::nil())..=(project, Uuid::max()));
-        let mut links: Vec<(i64, Uuid)> = links.map(|((_, type_id), since)| (*since, *type_id)).collect();
-        links.sort_unstable();
+        let mut links: Vec<_> = self.catalogue.imports_of(project).collect();
+        links.sort_unstable_by_key(|(type_id, since)| (*since, *type_id));
         let name = self.scope.owner_in_words(Some(project));
         self.findings.of(Kind::Import).here += links.len();
         let Some(base) = self.scope.base(Some(project)) else {
@@ -327,7 +326,7 @@ impl Work<'_> {
             return Ok(());
         };
         let there = self.seen.of(Some(project)).imported.clone();
-        let ours: Vec<Uuid> = links.iter().map(|(_, type_id)| *type_id).collect();
+        let ours: Vec<Uuid> = links.iter().map(|(type_id, _)| *type_id).collect();
         let ListComparison { wanted, missing, unmade } = self.held_against(Kind::Type, &ours, &there);
         self.findings.of(Kind::Import).alike += wanted.len() - missing.len();
         let extra = there.iter().filter(|id| !wanted.contains(id)).count();

@@ -1,8 +1,9 @@
 //! One bucket per key, refilled evenly. A client that stays within the limit in every minute is never refused. May use:
-//! `refusal`, `settings`.
+//! `refusal`, `settings`, `units`.
 
 use crate::refusal::Refusal;
 use crate::settings::RateSettings;
+use crate::units::seconds_up;
 use governor::clock::Clock;
 use governor::middleware::StateInformationMiddleware;
 use governor::state::keyed::HashMapStateStore;
@@ -79,7 +80,7 @@ pub(super) struct RemainingQuota {
 }
 
 pub(super) fn limited(wait: Duration, detail: String) -> Refusal {
-    Refusal::RateLimited { retry_after: (wait.as_secs_f64().ceil() as u64).max(1), detail }
+    Refusal::RateLimited { retry_after: seconds_up(wait).max(1), detail }
 }
 
 type Limiter<K> = RateLimiter<K, HashMapStateStore<K>, RuntimeClock, StateInformationMiddleware>;

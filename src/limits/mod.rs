@@ -7,7 +7,7 @@
 //! Several processes count together when they share a Redis (`together`). Each process also counts in its own buckets,
 //! so that one process does not grant a slot twice when Redis loses data.
 //!
-//! May use: `context`, `refusal`, `settings`, `shared`, `tally`.
+//! May use: `context`, `refusal`, `settings`, `shared`, `tally`, `units`.
 
 mod account;
 mod attempts;
@@ -22,8 +22,11 @@ use crate::refusal::Refusal;
 use crate::settings::RateSettings;
 use crate::shared::Shared;
 use crate::tally::Counter;
+use crate::units::seconds_up;
 use buckets::{Buckets, limited};
+use sha2::{Digest, Sha256};
 use std::sync::Arc;
+use std::time::Duration;
 use together::SharedBuckets;
 
 /// The limits of all classes, and of attempts without a valid credential.
@@ -82,6 +85,25 @@ impl Limits {
         class: Class,
         credential: CredentialId,
     ) -> Result<Option<LimitState>, (Refusal, LimitState)> {
+        self.slot(class, credential).await.map_err(|(wait, standing)| {
+            let detail = format!("More than {} requests a minute with this credential.", standing.limit);
+            (limited(wait, detail), standing)
+        })
+    }
+
+    /// Takes a slot of the bucket `name`, which has the size of the buckets of tokens. An error is the number of
+    /// seconds to the next free slot.
+    pub async fn take_named(&self, name: &str) -> Result<(), u64> {
+        let taken = self.slot(Class::OAuth, Sha256::digest(name).into()).await;
+        taken.map(drop).map_err(|(wait, _)| seconds_up(wait).max(1))
+    }
+
+    /// Takes a slot; an error is the time to the next one.
+    async fn slot(
+        &self,
+        class: Class,
+        credential: CredentialId,
+    ) -> Result<Option<LimitState>, (Duration, LimitState)> {
         let Some(buckets) = &self.classes[class as usize] else { return Ok(None) };
         let limit = buckets.limit();
         let standing = |remaining, reset| LimitState { policy: class.name(), limit, remaining, reset };
@@ -98,8 +120,7 @@ impl Limits {
             }
             Err(wait) => {
                 self.refused[class as usize].add(1);
-                let detail = format!("More than {limit} requests a minute with this credential.");
-                Err((limited(wait, detail), standing(0, buckets.full_after(wait))))
+                Err((wait, standing(0, buckets.full_after(wait))))
             }
         }
     }

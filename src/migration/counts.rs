@@ -38,7 +38,7 @@ impl Counts {
     pub async fn read(store: &Store, plan: &Plan, wanted: &CountSelection, today: i64) -> Result<Self, StoreError> {
         let since = wanted.days.map_or(0, |days| today - days + 1);
         let callers = store.usage_callers().await?.into_iter().map(|caller| (caller.fingerprint.clone(), caller));
-        let mut counts = Self { rows: store.usage(0).await?, callers: callers.collect(), ..Self::default() };
+        let mut counts = Self { rows: store.usage().await?, callers: callers.collect(), ..Self::default() };
         counts.v1 = counts.rows.iter().map(|row| &row.operation).filter(|id| is_v1(plan, id)).cloned().collect();
         for row in counts.rows.iter().filter(|row| counts.v1.contains(&row.operation)) {
             let last = counts.last_calls.entry(row.operation.clone()).or_insert(row.day);

@@ -135,7 +135,6 @@ impl OAuth {
             scopes,
             workspace,
             sealed: Sealed { text, with },
-            created_at: now_micros(),
             expires_at: wanted.expires_at,
             revoked: false,
         };

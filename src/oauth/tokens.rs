@@ -1,6 +1,6 @@
 //! Tokens: issued for a code, refreshed, revoked, introspected.
 //!
-//! May use: `context`, `limits`, `refusal`, `settings`, `store`, `units`, `access` (how secrets begin), this folder.
+//! May use: `context`, `limits`, `settings`, `store`, `units`, `access` (how secrets begin), this folder.
 
 use super::events::{Event, EventKind};
 use super::protocol::error::OAuthError;
@@ -10,14 +10,12 @@ use super::resolver::grant_place;
 use super::service::{NOT_SET_UP, OAuth, after};
 use crate::access::credential::{ACCESS_TOKEN, REFRESH_TOKEN};
 use crate::context::Context;
-use crate::limits::{Class, Limits};
-use crate::refusal::Refusal;
+use crate::limits::Limits;
 use crate::settings::OAuthSettings;
 use crate::store::StoreError;
 use crate::store::oauth::{Client, Code, Exchange, NewToken, Refresh, Token, TokenKind, Verdict};
 use crate::units::{micros, now_micros};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use std::time::Duration;
 
 /// Longest wait for v1 to confirm a person's key. These requests need v1 for nothing else.
@@ -97,11 +95,15 @@ impl OAuth {
             Err(_) => None,
         };
         // The refreshes of a grant have the same limit as the requests of a token. A code is exchanged once.
-        let narrow = match limits.take(Class::OAuth, Sha256::digest(grant_place(found.grant)).into()).await {
-            Ok(_) => narrow,
+        let narrow = match limits.take_named(&grant_place(found.grant)).await {
+            Ok(()) => narrow,
             // Otherwise the refreshes of a thief could hide that the token is used by two.
             Err(_) if found.ended => None,
-            Err((refusal, _)) => return Err(too_many(&refusal)),
+            Err(wait) => {
+                let text = "This grant is refreshed too often; one access token is good for many requests.";
+                let error = OAuthError::new("temporarily_unavailable", text);
+                return Err(OAuthError { status: 429, retry_after: Some(wait), ..error });
+            }
         };
         // The store judges an ended token, because it may have to end the token's grant.
         let is_good = !found.ended && found.expires_at > now_micros();
@@ -124,11 +126,10 @@ impl OAuth {
     ) -> Result<TokenAnswer, OAuthError> {
         let judge = |found: &Token| if found.client_id == client.id { Verdict::Accept } else { Verdict::Ignore };
         let pair = Pair::new(&self.inner.settings);
+        let retry = if narrow.is_some() { micros(self.inner.settings.refresh_retry) } else { 0 };
         // The refresh token keeps the granted scopes (RFC 6749, 6); only the access token is narrower.
-        let is_repetition = narrow.is_some();
         let narrow = narrow.unwrap_or_default();
         let tokens = |found: &Token| pair.rows(&narrow, &found.scopes.join(" "));
-        let retry = if is_repetition { micros(self.inner.settings.refresh_retry) } else { 0 };
         match self.inner.store.refresh(hash, retry, judge, tokens).await? {
             Refresh::Done { .. } => Ok(pair.answer(narrow)),
             Refresh::Refused => Err(OAuthError::invalid_grant()),
@@ -206,16 +207,6 @@ impl OAuth {
         known["iss"] = issuer.into();
         Ok(known)
     }
-}
-
-/// Returns the error of a client that refreshes too often; `refusal` says how long it has to wait.
-fn too_many(refusal: &Refusal) -> OAuthError {
-    let Refusal::RateLimited { retry_after, .. } = refusal else {
-        return OAuthError::unavailable("The limit of requests cannot be checked; try again.");
-    };
-    let (status, retry_after) = (429, Some(*retry_after));
-    let description = "This grant is refreshed too often; one access token is good for many requests.";
-    OAuthError { status, retry_after, ..OAuthError::new("temporarily_unavailable", description) }
 }
 
 /// The next pair of tokens, not yet issued.

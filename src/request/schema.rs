@@ -2,14 +2,13 @@
 //!
 //! Any valid credential is accepted: no scope is specified (O4). JSON, or YAML when `Accept` prefers it.
 //!
-//! May use: `describe`, `edge` (addresses, weights), `refusal`, `v2::Reply`.
+//! May use: `describe`, `edge` (addresses, versions, weights), `refusal`, `v2::Reply`.
 
 use crate::describe::openapi::{Document, Format};
-use crate::edge::{PublicBase, weight};
+use crate::edge::{PublicBase, known_versions, weight};
 use crate::refusal::Refusal;
-use crate::v2::{NamedVersions, Reply};
-use http::HeaderValue;
-use http::header::{ACCEPT, IF_NONE_MATCH};
+use crate::v2::Reply;
+use http::header::ACCEPT;
 use http::request::Parts;
 
 /// Path of the document.
@@ -26,8 +25,7 @@ pub(super) fn answer(document: &Document, head: &Parts) -> Result<Reply, Refusal
     let accept: Vec<&str> = head.headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
     let format = if prefers_yaml(&accept.join(",")) { Format::Yaml } else { Format::Json };
     let tag = document.tag(format, base);
-    let known = NamedVersions::of_read(head.headers.get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes));
-    if known.is_some_and(|known| known.has(&tag)) {
+    if known_versions(&head.headers).is_some_and(|known| known.has(&tag)) {
         return Ok(Reply { fixed: true, ..Reply::not_modified(tag) });
     }
     let media = match format {

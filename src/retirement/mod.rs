@@ -167,14 +167,7 @@ impl Successor {
     fn of(row: &V1Operation, operation: &Operation, variables: &[(String, String)], query: Option<&str>) -> Self {
         let query: Vec<(String, String)> =
             form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect();
-        let told = |values: &'_ [(String, String)], name: &str| {
-            values.iter().rposition(|(known, value)| known == name && !value.is_empty())
-        };
-        let value = |name: &str| match row.fills.iter().find(|(known, _)| known == name) {
-            Some((_, Fill::Parameter(parameter))) => told(&query, parameter).map(|at| query[at].1.as_str()),
-            Some((_, Fill::Variable(variable))) => told(variables, variable).map(|at| variables[at].1.as_str()),
-            None => told(variables, name).map(|at| variables[at].1.as_str()),
-        };
+        let value = |name: &str| row.filled(name, variables, &query);
         let (path, whole) = (&operation.path, operation.path.variables().all(|name| value(name).is_some()));
         let mut target = path.fill_known(value);
         let filters = row.fills.iter().filter(|(name, fill)| {

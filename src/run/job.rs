@@ -341,12 +341,12 @@ impl InProject<'_> {
         Inside { job, card: Arc::clone(self.card) }
     }
 
-    /// Returns the project's card, not older than `age`.
+    /// Returns the project's card as v1 shows it now.
     ///
     /// # Errors
     /// 404 when the caller does not see the project any more; errors of v1 unchanged.
-    pub(super) async fn card_within(&self, age: Duration) -> Result<Arc<ProjectCard>, Refusal> {
-        let (call, project) = (&self.call, self.card.id);
+    pub(super) async fn card_now(&self) -> Result<Arc<ProjectCard>, Refusal> {
+        let (call, project, age) = (&self.call, self.card.id, Duration::ZERO);
         let card = self.runner.access.project_within(&call.caller, self.slug(), project, age, &call.ctx).await?;
         Ok(card.value)
     }

@@ -54,7 +54,7 @@ pub struct Report {
 impl Report {
     /// Reads the report from `store`.
     pub async fn read(store: &Store) -> Result<Self, StoreError> {
-        let counts = store.shadow_counts(0).await?;
+        let counts = store.shadow_counts().await?;
         Ok(Self::of(&counts, &store.shadow_differences().await?))
     }
 

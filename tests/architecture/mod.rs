@@ -70,7 +70,7 @@ const RULES: [(&str, Rule); 58] = [
     ("run", AllBut(&["app", "cli", "edge", "limits", "mapping", "oauth", "request", "sandbox"])),
     ("edge", AllBut(&["access", "app", "cli", "mapping", "oauth", "run", "sandbox", "store", "translate", "v1"])),
     ("admin", Only(&["html", "settings", "telemetry"])),
-    ("docs", Only(&["context", "describe", "edge", "oauth", "refusal", "v2"])),
+    ("docs", Only(&["context", "describe", "edge", "oauth", "refusal"])),
     (
         "oauth",
         Only(&[

@@ -33,14 +33,14 @@ async fn it_is_added_up_and_bounded(url: &str) {
         .add_shadow((other, 1), &[count(today, "equal", 4)], &[difference("/a", 9)], (10, 90))
         .await
         .expect("written");
-    assert_eq!(store.shadow_counts(0).await.expect("read"), [count(today, "equal", 7)]);
+    assert_eq!(store.shadow_counts().await.expect("read"), [count(today, "equal", 7)]);
     let kept = store.shadow_differences().await.expect("read");
     assert_eq!((kept[0].place.as_str(), kept[0].requests, kept[0].first_at, kept[0].last_at), ("/a", 2, 1, 9));
     store.add_shadow((other, 2), &[count(today, "equal", 1)], &[], (2, 90)).await.expect("written");
     let kept = store.shadow_differences().await.expect("read");
     assert_eq!(kept.iter().map(|kept| kept.place.as_str()).collect::<Vec<_>>(), ["/a", "/b"]);
     store.clear_shadow().await.expect("cleared");
-    assert!(store.shadow_counts(0).await.expect("read").is_empty());
+    assert!(store.shadow_counts().await.expect("read").is_empty());
     assert!(store.shadow_differences().await.expect("read").is_empty());
     store.close().await;
 }

@@ -244,16 +244,16 @@ async fn the_table_is_bounded(url: &str) {
         .add_usage(Uuid::new_v4(), 1, &[row(100, "states_list", "c000", 9), row(7, "x", "old", 1)])
         .await
         .expect("x");
-    let sum = async || store.usage(0).await.expect("rows").iter().map(|row| row.calls).sum::<i64>();
+    let sum = async || store.usage().await.expect("rows").iter().map(|row| row.calls).sum::<i64>();
     assert_eq!(sum().await, 120 * 121 / 2 + 10);
     let bound = store.bound_usage(50, 100).await.expect("bounded");
     assert_eq!((bound.old, bound.folded, bound.dropped), (1, 30, 0));
-    let rows = store.usage(0).await.expect("rows");
+    let rows = store.usage().await.expect("rows");
     assert_eq!((rows.len(), sum().await), (91, 120 * 121 / 2 + 9));
     assert!(rows.iter().any(|row| row.caller == "other" && row.client == "other"), "{rows:?}");
     assert!(!rows.iter().any(|row| row.caller == "c001"));
     let bound = store.bound_usage(50, 1).await.expect("bounded");
-    assert!(bound.folded > 0 && store.usage(0).await.expect("rows").len() == 1, "{bound:?}");
+    assert!(bound.folded > 0 && store.usage().await.expect("rows").len() == 1, "{bound:?}");
     assert_eq!(store.usage_secret().await.expect("made"), store.usage_secret().await.expect("kept"));
 }
 

@@ -20,7 +20,7 @@ fn calls() -> usize {
 }
 
 async fn counted(store: &Store) -> i64 {
-    store.usage(0).await.expect("counts").iter().map(|row| row.calls).sum()
+    store.usage().await.expect("counts").iter().map(|row| row.calls).sum()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

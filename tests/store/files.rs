@@ -19,7 +19,6 @@ async fn urls_that_name_no_store_are_refused_without_their_credentials() {
     assert!(matches!(Store::open("sqlite::memory:", "nowhere").await, Err(StoreError::BaseUrl(_))));
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn a_new_store_is_for_its_owner_only() {
     use std::os::unix::fs::PermissionsExt;
@@ -30,7 +29,6 @@ async fn a_new_store_is_for_its_owner_only() {
 }
 
 /// Found with such a store: an empty file of the encoded name beside it, and a store that every user may read.
-#[cfg(unix)]
 #[tokio::test]
 async fn a_name_that_is_encoded_in_the_url_is_that_of_one_file_for_its_owner_only() {
     use std::os::unix::fs::PermissionsExt;
@@ -48,7 +46,6 @@ async fn a_name_that_is_encoded_in_the_url_is_that_of_one_file_for_its_owner_onl
 }
 
 /// SQLite keeps its other files beside the file behind the link, so the folder of the link need not be writable.
-#[cfg(unix)]
 #[tokio::test]
 async fn a_link_to_a_store_is_the_store_that_it_leads_to() {
     use std::os::unix::fs::{PermissionsExt, symlink};

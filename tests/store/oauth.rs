@@ -80,7 +80,6 @@ pub fn key(number: u128, workspace: Option<(Uuid, String)>) -> GatewayKey {
         scopes: vec!["read".into()],
         workspace,
         sealed: Sealed { text: format!("sealed {number}"), with: "old".into() },
-        created_at: 0,
         expires_at: None,
         revoked: false,
     }

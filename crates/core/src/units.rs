@@ -19,6 +19,11 @@ pub fn millis(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(LONGEST).min(LONGEST)
 }
 
+/// Returns `time` in seconds, rounded up.
+pub fn seconds_up(time: Duration) -> u64 {
+    time.as_secs_f64().ceil() as u64
+}
+
 /// Returns the time since 1970 by the clock of this machine; zero before 1970.
 pub fn since_1970() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()

@@ -8,7 +8,7 @@ use crate::edge::body::Body;
 use crate::edge::pools::is_v2;
 use crate::edge::problem;
 use crate::refusal::Refusal;
-use crate::units::since_1970;
+use crate::units::{seconds_up, since_1970};
 use http::header::{AGE, CACHE_CONTROL};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -100,7 +100,7 @@ fn add_cost(response: &mut Response<Body>, context: &Context, total: Duration) {
     let shows = response.status().is_success() || response.status() == StatusCode::NOT_MODIFIED;
     if let Some(age) = context.meter.stale_age().filter(|_| shows) {
         // Rounded up, so that no answer seems younger than it is. No cache may store it, not even a document.
-        response.headers_mut().insert(AGE, (age.as_secs_f64().ceil() as u64).into());
+        response.headers_mut().insert(AGE, seconds_up(age).into());
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
     if shows && context.meter.uses_older_data() {
@@ -144,8 +144,8 @@ fn push_milliseconds(text: &mut String, time: Duration) {
 /// (draft-ietf-httpapi-ratelimit-headers-10), and the older `X-RateLimit-*` with the reset as a Unix second, as v1
 /// writes it.
 fn add_standing(headers: &mut HeaderMap, standing: &LimitState) {
-    let seconds = standing.reset.as_secs_f64().ceil() as u64;
-    let reset = (since_1970() + standing.reset).as_secs_f64().ceil() as u64;
+    let seconds = seconds_up(standing.reset);
+    let reset = seconds_up(since_1970() + standing.reset);
     let LimitState { policy, limit, remaining, .. } = standing;
     for (name, text) in [
         (RATE_LIMIT, format!("\"{policy}\";r={remaining};t={seconds}")),

@@ -25,11 +25,11 @@ pub fn replace(plan: &Plan, method: &str, target: &str, body: Option<&Value>) ->
         V1RouteMatch::NoMethod => {
             let reason =
                 format!("v1 has no {method} here and answers 405; it has {}.", plan.v1.methods(path).join(", "));
-            return Ok(Replacement::without(plan.v1.guess(method, path), "a method v1 lacks", "unknown", reason));
+            return Ok(Replacement::unknown(plan.v1.guess(method, path), "a method v1 lacks", reason));
         }
         V1RouteMatch::Unknown => {
             let reason = "No public path of v1 that is known here; the gateway passes it on as it is.".to_owned();
-            return Ok(Replacement::without(plan.v1.guess(method, path), "not known", "unknown", reason));
+            return Ok(Replacement::unknown(plan.v1.guess(method, path), "not known", reason));
         }
     };
     let call = Call {

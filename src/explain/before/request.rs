@@ -17,13 +17,7 @@ pub(super) struct Call<'c> {
 impl Call<'_> {
     /// Returns the value for a variable or parameter of a successor.
     pub(super) fn filled(&self, name: &str) -> Option<&str> {
-        let (values, name) = match self.row.fills.iter().find(|(known, _)| known == name) {
-            Some((_, Fill::Variable(variable))) => (&self.variables, variable.as_str()),
-            Some((_, Fill::Parameter(parameter))) => (&self.query, parameter.as_str()),
-            None => (&self.variables, name),
-        };
-        let given = values.iter().rfind(|(known, value)| known == name && !value.is_empty());
-        given.map(|(_, value)| value.as_str())
+        self.row.filled(name, &self.variables, &self.query)
     }
 
     pub(super) fn told(&self, body: Option<&Value>) -> Result<Replacement, String> {
@@ -33,10 +27,15 @@ impl Call<'_> {
             Extent::Part(what) => ("part", Some(what.clone())),
             Extent::None(why) => ("none", Some(why.clone())),
         };
-        let call = format!("{} /api/v1/{}", row.method, row.path);
-        let mut told = Replacement { reason, ..Replacement::without(call, &row.does, extent, String::new()) };
-        told.v1_operation = Some(row.id.clone());
-        told.changes.clone_from(&row.differs);
+        let mut told = Replacement {
+            v1_operation: Some(row.id.clone()),
+            call: format!("{} /api/v1/{}", row.method, row.path),
+            does: row.does.clone(),
+            extent,
+            reason,
+            changes: row.differs.clone(),
+            ..Replacement::default()
+        };
         if !row.served {
             told.changes.push("v1 has no such path and answers 404.".into());
         }

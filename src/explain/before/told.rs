@@ -62,9 +62,9 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Creates a replacement without a successor.
-    pub(super) fn without(call: String, does: &str, extent: &'static str, reason: String) -> Self {
-        Self { call, does: does.into(), extent, reason: Some(reason), ..Self::default() }
+    /// Creates the replacement of a call that v1 is not known to have.
+    pub(super) fn unknown(call: String, does: &str, reason: String) -> Self {
+        Self { call, does: does.into(), extent: "unknown", reason: Some(reason), ..Self::default() }
     }
 
     /// Reports a name that differs in v2.

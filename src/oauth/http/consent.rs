@@ -4,26 +4,23 @@
 //! An app that registered itself gets no answer before a person has decided, because anybody can register
 //! an address and have people sent there (RFC 9700, 4.11.2).
 //!
-//! May use: `edge`, `limits`, `refusal`, `settings`, `store`, this folder, `protocol`, `service`.
+//! May use: `edge`, `limits`, `settings`, `store`, this folder, `protocol`, `service`.
 
 use super::page::{Page, STYLE, ScopeLine, failure, lines, redirect, redirect_after_form, stale};
 use super::proof::{FormCookie, Unproven, is_cross_site, with_form};
 use super::{OAuthPages, ParsedRequest};
 use crate::edge::Body;
-use crate::limits::Class;
 use crate::oauth::OAuth;
 use crate::oauth::protocol::authorize::{self, Authorization, Target};
 use crate::oauth::protocol::error::OAuthError;
 use crate::oauth::protocol::form::Form;
 use crate::oauth::protocol::redirect::policy_source;
 use crate::oauth::service::NOT_SET_UP;
-use crate::refusal::Refusal;
 use crate::settings::HttpAddress;
 use crate::store::oauth::Client;
 use askama::Template;
 use http::Response;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 const PURPOSE: &str = "consent";
 const TITLE: &str = "This app cannot be allowed";
@@ -60,7 +57,7 @@ impl OAuthPages {
         if !self.oauth.is_set_up() {
             return Err(failure(503, TITLE, NOT_SET_UP));
         }
-        let form = authorize::parse_query(asked.query());
+        let form = Form::urlencoded(asked.query().as_bytes());
         let form = form.ok_or_else(|| failure(400, TITLE, "The app sent something that cannot be read."))?;
         let target = authorize::target(&form).map_err(|problem| failure(400, TITLE, problem))?;
         let client = self.known_client(&target).await?;
@@ -95,11 +92,14 @@ impl OAuthPages {
             Some("allow") => {
                 let mut proven = self.person(asked, form.get("api_key").unwrap_or_default()).await;
                 // The person is proven, so strangers cannot use up the consents of others.
-                if let Ok((_, user)) = &proven {
-                    let consents = Sha256::digest(format!("consents of {}", user.id));
-                    if let Err((refusal, _)) = self.limits.take(Class::OAuth, consents.into()).await {
-                        proven = Err(too_often(&refusal));
-                    }
+                if let Ok((_, user)) = &proven
+                    && let Err(wait) = self.limits.take_named(&format!("consents of {}", user.id)).await
+                {
+                    proven = Err(Unproven {
+                        status: 429,
+                        problem: "You have allowed too many apps within a minute. Wait a little, then try again.",
+                        retry_after: Some(wait),
+                    });
                 }
                 match proven {
                     Err(unproven) => self.show(asked, &client, shown, Some(&unproven)),
@@ -158,18 +158,6 @@ impl OAuthPages {
             problem: unproven.map(|unproven| unproven.problem),
         };
         with_form(&cookie, &page, &destination, unproven)
-    }
-}
-
-/// Returns the reason for a person who has allowed too many apps within a minute.
-fn too_often(refusal: &Refusal) -> Unproven {
-    Unproven {
-        status: 429,
-        problem: "You have allowed too many apps within a minute. Wait a little, then try again.",
-        retry_after: match refusal {
-            Refusal::RateLimited { retry_after, .. } => Some(*retry_after),
-            _ => None,
-        },
     }
 }
 

@@ -29,11 +29,6 @@ pub struct Authorization {
     pub challenge: Option<String>,
 }
 
-/// Reads the query of an authorization request.
-pub fn parse_query(query: &str) -> Option<Form> {
-    Form::urlencoded(query.as_bytes())
-}
-
 /// Returns the target of the answer. A request that fails here gets a page and no redirect, because its address is not
 /// verified (RFC 9700, 4.11).
 pub fn target(form: &Form) -> Result<Target, &'static str> {
@@ -113,7 +108,8 @@ mod tests {
                         &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256";
 
     fn judged(query: &str) -> Result<Authorization, &'static str> {
-        judge(&parse_query(query).unwrap(), true, |scope| scope == "read").map_err(|error| error.error)
+        judge(&Form::urlencoded(query.as_bytes()).unwrap(), true, |scope| scope == "read")
+            .map_err(|error| error.error)
     }
 
     #[test]
@@ -143,7 +139,7 @@ mod tests {
     #[test]
     fn without_a_proven_target_there_is_no_way_back() {
         for query in ["", "client_id=c", "redirect_uri=x", "client_id=c&client_id=d&redirect_uri=x"] {
-            assert!(target(&parse_query(query).unwrap()).is_err(), "{query}");
+            assert!(target(&Form::urlencoded(query.as_bytes()).unwrap()).is_err(), "{query}");
         }
     }
 
@@ -152,6 +148,6 @@ mod tests {
         let way = code_redirect("https://a/cb", "c", Some("a b&iss=x"), "https://gw");
         assert_eq!(way, "https://a/cb?code=c&state=a+b%26iss%3Dx&iss=https%3A%2F%2Fgw");
         let long = format!("state={}", "x".repeat(4097));
-        assert!(state(&parse_query(&long).unwrap()).is_err());
+        assert!(state(&Form::urlencoded(long.as_bytes()).unwrap()).is_err());
     }
 }

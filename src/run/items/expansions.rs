@@ -40,19 +40,8 @@ pub(in crate::run) async fn reply(
     with_values(job, item, recorded, &values).await
 }
 
-/// Returns the same without custom values.
+/// Returns the reply without custom values, and with these expansions.
 pub(in crate::run) async fn reply_without_values(
-    job: &InProject<'_>,
-    item: &Item,
-    recorded: &ProjectItems,
-) -> Result<Reply, Refusal> {
-    let values = job.own_values(item.id, recorded).await?;
-    let added = asked_for(job, item, recorded).await?;
-    in_full(job, item, recorded, &values, CustomFields::Hidden, &added)
-}
-
-/// Returns the same for an item that no read shows any more, with the expansions that were `added` before.
-pub(in crate::run) async fn reply_with(
     job: &InProject<'_>,
     item: &Item,
     recorded: &ProjectItems,

@@ -23,7 +23,6 @@ use crate::translate::work_items_key::HumanKey;
 use crate::v1::{Object, V1Request, V1Response};
 use crate::v2::value::trimmed;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use std::time::Duration;
 use uuid::Uuid;
 
 /// Returns the refusal when v1 answered a look-up with an item that does not have the key or pair.
@@ -117,29 +116,21 @@ impl InProject<'_> {
         if open.is_empty() {
             return Ok(card.identifier.clone());
         }
-        let identifier = self.card_within(Duration::ZERO).await?.identifier.clone();
+        let identifier = self.card_now().await?.identifier.clone();
         for other in open.into_iter().filter(|other| *other != identifier) {
             strangers.insert(place(other), ());
         }
         Ok(identifier)
     }
 
-    /// Checks with one call whether the project still has the identifier of its card: older knowledge proves nothing
-    /// about an answer that v1 has just given.
-    ///
-    /// # Errors
-    /// 404 or 403 when the caller has lost the project.
-    pub(in crate::run) async fn has_kept_its_identifier(&self) -> Result<bool, Refusal> {
-        self.is_identifier_now(&self.card.identifier).await
-    }
-
-    /// Checks whether the project has this identifier at this moment. When the index answers for a key, v1 has not told
-    /// the project of the key, and the identifier may have moved to another project.
+    /// Checks with one call whether the project has this identifier at this moment: older knowledge proves nothing
+    /// about an answer that v1 has just given. When the index answers for a key, v1 has not told the project of the
+    /// key, and the identifier may have moved to another project.
     ///
     /// # Errors
     /// 404 or 403 when the caller has lost the project.
     pub(in crate::run) async fn is_identifier_now(&self, identifier: &str) -> Result<bool, Refusal> {
-        let now = self.card_within(Duration::ZERO).await?;
+        let now = self.card_now().await?;
         now.require_member()?;
         Ok(now.identifier == identifier)
     }

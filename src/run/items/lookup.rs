@@ -77,7 +77,7 @@ pub(in crate::run) async fn find(job: &InProject<'_>, direct: &Direct) -> Result
         404 => {
             // In an archived project no number is found (trap 58), and another project may have the identifier by
             // now. Not for pairs: import programs look for one before each create, and would pay for this read too.
-            if matches!(direct, Direct::Number(_)) && !job.has_kept_its_identifier().await? {
+            if matches!(direct, Direct::Number(_)) && !job.is_identifier_now(&job.card.identifier).await? {
                 return Ok(LookupResult::Unclear);
             }
             Ok(LookupResult::Nothing)

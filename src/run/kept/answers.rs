@@ -57,7 +57,6 @@ pub(in crate::run) struct Answers {
     kept: Fresh<Question, Answer, Refusal>,
     /// Shared reads; this cache stores nothing.
     reads: Fresh<Question, V1Response, Refusal>,
-    changes: Changes,
     age: Duration,
 }
 
@@ -70,7 +69,6 @@ impl Answers {
         Self {
             kept: Fresh::new(changes, BYTES).weighing(weigh).useless_after(age),
             reads: Fresh::new(changes, 0),
-            changes: changes.clone(),
             age,
         }
     }
@@ -88,7 +86,7 @@ impl Answers {
     pub fn kept(&self, question: &Question) -> Option<(V1Response, Instant)> {
         let kept = self.kept.any(question)?;
         let (answer, voids) = kept.value;
-        self.changes.need(&voids, self.age).is_met(kept.began).then_some((answer, kept.began.at))
+        self.kept.changes().need(&voids, self.age).is_met(kept.began).then_some((answer, kept.began.at))
     }
 
     /// Reads with `read` and caches a success; `voids` returns the changes that invalidate it. `voids` returns none for
@@ -99,7 +97,7 @@ impl Answers {
         read: impl Future<Output = Result<V1Response, Refusal>>,
         voids: impl FnOnce(&V1Response) -> Option<Vec<Changed>>,
     ) -> Result<V1Response, Refusal> {
-        let began = self.changes.now();
+        let began = self.kept.changes().now();
         let answer = read.await?;
         if !self.age.is_zero()
             && answer.status == 200
@@ -124,9 +122,9 @@ impl Answers {
     where
         F: Future<Output = Result<V1Response, Refusal>> + Send + 'static,
     {
-        let (own, asked) = (AtomicBool::new(false), self.changes.need(&[], Duration::ZERO));
+        let (own, asked) = (AtomicBool::new(false), self.kept.changes().need(&[], Duration::ZERO));
         let patience = match self.reads.under_way_since(question) {
-            Some(began) => PATIENCE.checked_sub(self.changes.now().at.saturating_duration_since(began))?,
+            Some(began) => PATIENCE.checked_sub(self.kept.changes().now().at.saturating_duration_since(began))?,
             None => PATIENCE,
         };
         let read = |reading: Reading<Question, V1Response, Refusal>| {
@@ -172,11 +170,11 @@ mod tests {
     async fn an_answer_is_void_when_something_it_shows_was_written() {
         let answers = Answers::new(Duration::from_secs(60), &Changes::default());
         read(&answers, "1").await;
-        answers.changes.tell(Changed::Record(Uuid::from_u128(7)));
-        answers.changes.tell(Changed::Workspace("acme".into()));
+        answers.kept.changes().tell(Changed::Record(Uuid::from_u128(7)));
+        answers.kept.changes().tell(Changed::Workspace("acme".into()));
         assert_eq!(kept(&answers).as_deref(), Some("1"));
         for matter in [Changed::Record(Uuid::nil()), Changed::Written(Uuid::nil())] {
-            answers.changes.tell(matter);
+            answers.kept.changes().tell(matter);
             assert_eq!(kept(&answers), None);
             read(&answers, "2").await;
             assert_eq!(kept(&answers).as_deref(), Some("2"));
@@ -200,7 +198,7 @@ mod tests {
     async fn a_write_during_a_read_invalidates_its_answer() {
         let answers = Answers::new(Duration::from_secs(60), &Changes::default());
         let reading = async {
-            answers.changes.tell(Changed::Written(Uuid::nil()));
+            answers.kept.changes().tell(Changed::Written(Uuid::nil()));
             Ok(answer("old"))
         };
         answers.read(&question(), reading, |_| Some(vec![Changed::Written(Uuid::nil())])).await.unwrap();

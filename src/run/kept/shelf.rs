@@ -100,7 +100,6 @@ impl Shelved for Vec<Person> {
 /// Cached things of one kind.
 pub struct Shelf<T> {
     things: Fresh<Key, Arc<T>, ReadFailure>,
-    changes: Changes,
     writers: Writers,
     time_to_live: Duration,
 }
@@ -108,12 +107,7 @@ pub struct Shelf<T> {
 impl<T: Shelved> Shelf<T> {
     /// Creates an empty shelf that serves things younger than `time_to_live`, and in need those younger than `longest`.
     pub fn new(time_to_live: Duration, longest: Duration, changes: &Changes) -> Self {
-        Self {
-            things: Self::nothing(longest, changes),
-            changes: changes.clone(),
-            writers: Writers::new(),
-            time_to_live,
-        }
+        Self { things: Self::nothing(longest, changes), writers: Writers::new(), time_to_live }
     }
 
     fn nothing(longest: Duration, changes: &Changes) -> Fresh<Key, Arc<T>, ReadFailure> {
@@ -126,9 +120,9 @@ impl<T: Shelved> Shelf<T> {
     pub fn with_ages(&self, time_to_live: Duration, longest: Duration, keep: bool) -> Self {
         let things = match keep {
             true => self.things.clone().useless_after(longest),
-            false => Self::nothing(longest, &self.changes),
+            false => Self::nothing(longest, self.things.changes()),
         };
-        Self { things, changes: self.changes.clone(), writers: self.writers.clone(), time_to_live }
+        Self { things, writers: self.writers.clone(), time_to_live }
     }
 
     /// Returns the number of cached things, and how often they were used.
@@ -139,18 +133,18 @@ impl<T: Shelved> Shelf<T> {
     /// Invalidates all things of this project that were read before.
     pub fn void_in(&self, project: Uuid) {
         for (place, _) in self.things.keys(|(place, _)| place.project == project) {
-            self.changes.tell(place.itself());
+            self.things.changes().tell(place.itself());
         }
     }
 
     /// Returns the thing cached for `place`, if it is younger than `age` and nothing was written there since.
     pub fn kept_within(&self, place: &Place, audience: Audience, age: Duration) -> Option<Kept<Arc<T>>> {
-        self.things.kept(&(place.clone(), audience), &self.changes.need(&place.voids(), age))
+        self.things.kept(&(place.clone(), audience), &self.things.changes().need(&place.voids(), age))
     }
 
     /// Checks whether a read of the thing at `place` is under way whose result will be younger than `age`.
     pub fn is_read(&self, place: &Place, audience: Audience, age: Duration) -> bool {
-        self.things.is_under_way(&(place.clone(), audience), &self.changes.need(&place.voids(), age))
+        self.things.is_under_way(&(place.clone(), audience), &self.things.changes().need(&place.voids(), age))
     }
 
     /// Returns the thing at `place`: younger than `age`, or read with `read`, which uses `key`.
@@ -165,7 +159,7 @@ impl<T: Shelved> Shelf<T> {
     where
         F: Future<Output = Result<T, Refusal>> + Send + 'static,
     {
-        let need = self.changes.need(&place.voids(), age);
+        let need = self.things.changes().need(&place.voids(), age);
         let read = |reading: Reading<Key, Arc<T>, ReadFailure>| {
             let reads = read();
             async move {
@@ -199,7 +193,7 @@ impl<T: Shelved> Shelf<T> {
         let turn = self.writers.turn(&place.path, sent).await;
         let kept = |age| self.kept_within(place, audience, age).filter(|kept| kept.value.counts_for(key));
         let (before, older) = (kept(self.time_to_live), kept(Duration::MAX));
-        let begun = self.changes.tell(place.itself());
+        let begun = self.things.changes().tell(place.itself());
         let place = place.clone();
         Write { shelf: self, place, audience, before, older, begun, touched, done: false, _turn: turn }
     }
@@ -254,7 +248,7 @@ impl<T: Shelved> Write<'_, T> {
     }
 
     fn put_back(&mut self, change: impl FnOnce(&Arc<T>) -> Arc<T>) {
-        let changes = &self.shelf.changes;
+        let changes = self.shelf.things.changes();
         // Writers of one place usually form a queue. If two did not, each knows only its own change.
         let is_alone = !changes.is_void(&[self.place.itself()], self.begun);
         changes.tell(self.place.itself());
@@ -276,7 +270,7 @@ impl<T: Shelved> Drop for Write<'_, T> {
             return;
         }
         if self.touched.load(Ordering::SeqCst) {
-            self.shelf.changes.tell(self.place.itself());
+            self.shelf.things.changes().tell(self.place.itself());
         } else {
             self.put_back(Arc::clone);
         }
@@ -323,11 +317,11 @@ mod tests {
         let shelf = shelf();
         assert_eq!(read(&shelf, 1).await, 1);
         assert_eq!(read(&shelf, 2).await, 1);
-        shelf.changes.tell(Changed::Project(Uuid::nil()));
+        shelf.things.changes().tell(Changed::Project(Uuid::nil()));
         assert_eq!(read(&shelf, 3).await, 3);
-        shelf.changes.tell(Changed::Workspace("acme".into()));
+        shelf.things.changes().tell(Changed::Workspace("acme".into()));
         assert_eq!(read(&shelf, 4).await, 4);
-        shelf.changes.tell(Changed::Workspace("other".into()));
+        shelf.things.changes().tell(Changed::Workspace("other".into()));
         assert_eq!(read(&shelf, 5).await, 4);
     }
 
@@ -356,7 +350,7 @@ mod tests {
         assert_eq!((read(&shelf, 1).await, read(&shelf, 2).await), (1, 2), "never served");
         assert_eq!(kept(Duration::from_secs(60)), Some(2));
         assert_eq!(kept(Duration::ZERO), None);
-        shelf.changes.tell(Changed::Project(Uuid::nil()));
+        shelf.things.changes().tell(Changed::Project(Uuid::nil()));
         assert_eq!(kept(Duration::from_secs(60)), None, "something was written since");
     }
 
@@ -395,7 +389,7 @@ mod tests {
         write(&shelf, false).await.finish(|n| n + 10);
         assert_eq!(read(&shelf, 2).await, 11);
         let disturbed = write(&shelf, false).await;
-        shelf.changes.tell(Changed::Project(Uuid::nil()));
+        shelf.things.changes().tell(Changed::Project(Uuid::nil()));
         disturbed.finish(|n| n + 10);
         assert_eq!(read(&shelf, 3).await, 3);
         drop(write(&shelf, false).await);

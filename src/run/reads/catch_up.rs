@@ -36,21 +36,16 @@ impl Runner {
         }
     }
 
-    /// Announces to other processes a write in `project` that is about to be sent. `changed` is other cached data that
-    /// may become invalid, and `turn` the turn that a write of this gateway holds meanwhile.
-    pub(in crate::run) async fn announce(
-        &self,
-        project: Uuid,
-        changed: Vec<Changed>,
-        turn: Option<&HeldNames>,
-    ) -> Result<(), StoreError> {
-        let epoch = self.store.bump_epoch(project, changed, turn, false).await?;
+    /// Announces to other processes a write in `project` that is about to be sent, and that holds `turn` meanwhile.
+    pub(in crate::run) async fn announce(&self, project: Uuid, turn: Option<&HeldNames>) -> Result<(), StoreError> {
+        let epoch = self.store.bump_epoch(project, Vec::new(), turn, false).await?;
         self.reached(project, epoch, 1);
         Ok(())
     }
 
-    /// Announces a write that was answered; waits until all processes that answer from memory know of it. When the
-    /// announcement fails, it is tried again after the answer: the write cannot be undone.
+    /// Announces a write that was answered; waits until all processes that answer from memory know of it. `changed` is
+    /// other cached data that may be invalid. When the announcement fails, it is tried again after the answer: the
+    /// write cannot be undone.
     pub async fn announce_done(self: &Arc<Self>, project: Uuid, changed: Vec<Changed>, turn: Option<&HeldNames>) {
         self.tell_others(Announcement { project: Some(project), changed, turn: turn.cloned() }).await;
     }

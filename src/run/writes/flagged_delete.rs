@@ -24,18 +24,15 @@ pub(in crate::run) async fn delete(
         // Without a list at hand v1 decides, so that the usual delete is one call.
         return job.delete(id, was_there).await;
     };
-    if flagged::is_shown(resource, rule, &held) || flagged::has(resource, rule, &held) {
-        release(job, write, rule, id).await?;
-        return job.delete(id, true).await;
-    }
-    match job.delete(id, was_there).await {
-        // v1 has got the flag since the list was read.
-        Err(refused) if refused == refusal::of_flagged(resource, rule) => {
-            release(job, write, rule, id).await?;
-            job.delete(id, true).await
+    if !flagged::is_shown(resource, rule, &held) && !flagged::has(resource, rule, &held) {
+        match job.delete(id, was_there).await {
+            // v1 has got the flag since the list was read.
+            Err(refused) if refused == refusal::of_flagged(resource, rule) => {}
+            outcome => return outcome,
         }
-        outcome => outcome,
     }
+    release(job, write, rule, id).await?;
+    job.delete(id, true).await
 }
 
 /// Checks in a fresh list that v2 does not show the flag on the record, and clears it there if v1 has it.

@@ -87,7 +87,7 @@ impl Job {
         let (runner, void) = (Arc::clone(&self.runner), self.voiding());
         let turn = self.turn.lock().await.as_ref().and_then(Turn::noted);
         // A write that cannot be announced is not sent: other processes would answer with older data.
-        runner.announce(project, Vec::new(), turn.as_ref()).await?;
+        runner.announce(project, turn.as_ref()).await?;
         let outcome = self.reported_step().await;
         void(&outcome);
         runner.announce_done(project, Vec::new(), turn.as_ref()).await;

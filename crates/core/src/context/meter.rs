@@ -183,10 +183,7 @@ impl Meter {
 
     /// Records that the answer is that of an equal request, which has the meter `other`.
     pub fn collapse(&self, other: &Self) {
-        let (asks, (notes, oldest)) = (other.asks_v1(), {
-            let told = other.told();
-            (told.notes.clone(), told.oldest)
-        });
+        let (asks, notes, oldest) = (other.asks_v1(), other.notes(), other.told().oldest);
         self.told().equal_asked |= asks;
         oldest.into_iter().for_each(|read_at| self.used(read_at));
         notes.into_iter().chain([Note::Collapsed]).for_each(|note| self.note(note));

@@ -86,6 +86,11 @@ impl<K: Key, V: Value, E: Value + From<ReadLost>> Fresh<K, V, E> {
         self
     }
 
+    /// Returns the record of the changes that void the values.
+    pub fn changes(&self) -> &Changes {
+        &self.changes
+    }
+
     /// Returns the kept value when it is good enough.
     pub fn kept(&self, key: &K, need: &Need) -> Option<Kept<V>> {
         self.table.lock().kept(key, need)

@@ -84,7 +84,7 @@ impl Requests {
         rows.filter(|row| row.count > 0)
     }
 
-    /// Returns the durations by operation, where there were any.
+    /// Returns the durations by operation, also of operations without any.
     pub fn durations(&self) -> impl Iterator<Item = (&str, &Durations)> {
         self.took.iter().enumerate().map(|(row, took)| (self.name(row), took))
     }

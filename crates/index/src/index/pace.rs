@@ -62,7 +62,7 @@ impl Pace {
     /// that is gone gives its place back at once.
     fn next(&self) -> Vec<(oneshot::Sender<Turn>, Turn)> {
         let (mut places, mut going) = (self.0.lock(), Vec::new());
-        while let Some((sender, below)) = places.waiting.pop_front().map(|(below, sender)| (sender, below)) {
+        while let Some((below, sender)) = places.waiting.pop_front() {
             if sender.is_closed() {
                 continue;
             }

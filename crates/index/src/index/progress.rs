@@ -1,8 +1,9 @@
 //! Progress of a build or a check, for the callers that wait for it.
 //!
-//! May use: `refusal`.
+//! May use: `refusal`, `units`.
 
 use crate::refusal::Refusal;
+use crate::units::seconds_up;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -146,7 +147,7 @@ impl Progress {
             detail: format!(
                 "The index of this project is being built, or compared with v1: {pages}{quota}. That goes on."
             ),
-            retry_after: (left.as_secs_f64().ceil() as u64).clamp(1, LONGEST),
+            retry_after: seconds_up(left).clamp(1, LONGEST),
         }
     }
 }

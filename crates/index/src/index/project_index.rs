@@ -22,7 +22,6 @@ use uuid::Uuid;
 #[derive(Debug)]
 pub struct Index {
     pub(super) verified: Verified,
-    pub(super) bytes: usize,
     pub(super) scan: bool,
     /// The rows that v1 showed, without later local writes; kept where processes share their reads.
     pub(super) shown: Option<RowsFromV1>,
@@ -34,8 +33,7 @@ pub struct Index {
 
 impl Index {
     pub(super) fn new(verified: Verified) -> Self {
-        let bytes = verified.rows.bytes();
-        Self { verified, bytes, scan: false, shown: None, in_states: OnceLock::new(), on_items: OnceLock::new() }
+        Self { verified, scan: false, shown: None, in_states: OnceLock::new(), on_items: OnceLock::new() }
     }
 
     /// Replaces the index by one that shows a local write. Returns whether the write makes a difference.
@@ -81,7 +79,7 @@ impl Index {
 
     /// Returns the approximate number of bytes held.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.verified.rows.bytes()
     }
 
     /// Checks whether the project is too large to be kept. The index was then read for one request and is dropped after

@@ -4,7 +4,7 @@
 
 use crate::refusal::Refusal;
 use crate::v2::body::Given;
-use crate::v2::time::{self, ClientInstant};
+use crate::v2::time;
 use serde_json::{Map, Value};
 
 /// The zone of a cycle when none is given (O58).
@@ -33,11 +33,7 @@ pub fn settle_dates(given: &mut Given, stored_zone: Option<&str>) -> Result<(), 
 }
 
 fn settle(text: &str, zone: &str) -> Option<time::Micros> {
-    let micros = match time::read(text)? {
-        ClientInstant::Instant(micros) => micros,
-        ClientInstant::Day(day) => time::day_begins(day, zone)?,
-    };
-    SHOWN_EVERYWHERE.contains(&micros).then_some(micros)
+    time::read(text)?.in_zone(zone).filter(|micros| SHOWN_EVERYWHERE.contains(micros))
 }
 
 /// Removes the dates from a v1 body. Sent together they lose their time of day, so each one gets a write of its own

@@ -157,12 +157,12 @@ pub fn rows(form: Rows, body: &[u8]) -> Result<Vec<&RawValue>, Fault> {
         #[serde(borrow)]
         results: Vec<&'p RawValue>,
     }
-    let body = text(body).map_err(|fault| Fault(format!("a list is not readable: {}", fault.0)))?;
+    let body = text(body).map_err(|fault| unreadable(fault.0))?;
     let rows = match form {
         Rows::Paged => serde_json::from_str::<Object<Page<'_>>>(body).map(|Object(page)| page.results),
         Rows::Array => serde_json::from_str(body),
     };
-    rows.map_err(|fault| Fault(format!("a list is not readable: {fault}")))
+    rows.map_err(unreadable)
 }
 
 /// Reads the records of one page of v1, each as a `T`.
@@ -174,9 +174,12 @@ pub fn records<T: DeserializeOwned>(page: &[u8]) -> Result<Vec<T>, Fault> {
     struct Page<T> {
         results: Vec<Object<T>>,
     }
-    let page = serde_json::from_slice::<Object<Page<T>>>(page);
-    let Object(page) = page.map_err(|fault| Fault(format!("a list is not readable: {fault}")))?;
+    let Object(page) = serde_json::from_slice::<Object<Page<T>>>(page).map_err(unreadable)?;
     Ok(page.results.into_iter().map(|Object(record)| record).collect())
+}
+
+pub(super) fn unreadable(fault: impl fmt::Display) -> Fault {
+    Fault(format!("a list is not readable: {fault}"))
 }
 
 /// Reader of one record: stores the wanted members as v1's text of their values.
@@ -258,16 +261,14 @@ impl Writer<'_> {
             }
             self.json.extend_from_slice(field.prefix.as_bytes());
         }
-        let any = field.value == ValueType::One(Kind::Any);
-        if raw == "null" && !field.nullable && !any {
-            let Some(instead) = &field.null_as else { return Err(wrong(field, "is null")) };
-            return self.text(field, instead);
+        if raw != "null" {
+            return self.text(field, raw);
         }
-        if raw == "null" {
+        if field.nullable || field.value == ValueType::One(Kind::Any) {
             self.push(field, raw);
             return Ok(());
         }
-        self.text(field, raw)
+        self.text(field, field.null_as.as_deref().ok_or_else(|| wrong(field, "is null"))?)
     }
 
     fn text(&mut self, field: &ReadField, raw: &str) -> Result<(), Fault> {

@@ -4,7 +4,7 @@
 //! May use: `plan`, `v2`, `translate::incoming`.
 
 use super::Held;
-use super::incoming::{Ends, Fault, ReadShape, Slots, text};
+use super::incoming::{Ends, Fault, ReadShape, Slots, text, unreadable};
 use crate::plan::Rows;
 use crate::v2::record::{Cell, Record};
 use bytes::Bytes;
@@ -20,7 +20,7 @@ impl ReadShape {
     /// # Errors
     /// The page does not have the list form that the resource declares, or [`ReadShape::read`] rejects a record.
     pub fn read_page(&self, form: Rows, page: &[u8]) -> Result<Vec<Held>, Fault> {
-        let text = text(page).map_err(|fault| unreadable(&fault.0))?;
+        let text = text(page).map_err(|fault| unreadable(fault.0))?;
         let shown = Vec::with_capacity(page.len());
         let mut reading =
             Reading { shape: self, text, slots: self.slots(), json: shown, rows: Vec::new(), fault: None };
@@ -32,14 +32,10 @@ impl ReadShape {
         let outcome = read.and_then(|()| json.end());
         match (reading.fault.take(), outcome) {
             (Some(fault), _) => Err(fault),
-            (None, Err(fault)) => Err(unreadable(&fault)),
+            (None, Err(fault)) => Err(unreadable(fault)),
             (None, Ok(())) => Ok(reading.held()),
         }
     }
-}
-
-fn unreadable(fault: &impl fmt::Display) -> Fault {
-    Fault(format!("a list is not readable: {fault}"))
 }
 
 /// A page that is being read.

@@ -1,6 +1,6 @@
 //! The list of operations: as a table and a document for people, as JSON for machines. May use: `plan`.
 
-use crate::plan::{Calls, Operation, Plan, Source};
+use crate::plan::{Calls, Operation, Plan};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -36,7 +36,7 @@ fn row(plan: &Plan, operation: &Operation) -> [String; 7] {
         operation.method.to_string(),
         operation.path.to_string(),
         status(operation).into(),
-        source(plan, operation).into(),
+        plan.resource_of(operation).source.as_str().into(),
         calls.unwrap_or_else(|| "-".into()),
         operation.scopes.join(" or "),
     ]
@@ -59,7 +59,7 @@ fn entry(plan: &Plan, operation: &Operation) -> Value {
         "path": operation.path.as_str(),
         "summary": operation.summary,
         "scopes": operation.scopes,
-        "source": source(plan, operation),
+        "source": plan.resource_of(operation).source.as_str(),
         "v1_calls": operation.calls.as_ref().map(|Calls { cold, warm, why }| json!({
             "cold": cold,
             "warm": warm,
@@ -71,11 +71,4 @@ fn entry(plan: &Plan, operation: &Operation) -> Value {
 
 fn status(operation: &Operation) -> &'static str {
     if operation.works() { "works" } else { "pending" }
-}
-
-fn source(plan: &Plan, operation: &Operation) -> &'static str {
-    match plan.resource_of(operation).source {
-        Source::V1 => "v1",
-        Source::Own => "own",
-    }
 }

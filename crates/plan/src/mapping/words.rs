@@ -14,6 +14,16 @@ pub enum Source {
     Own,
 }
 
+impl Source {
+    /// Returns the word as a mapping writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::V1 => "v1",
+            Self::Own => "own",
+        }
+    }
+}
+
 /// A kind of record in the gateway's own store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]

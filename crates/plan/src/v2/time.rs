@@ -31,6 +31,16 @@ pub enum ClientInstant {
     Day(Date),
 }
 
+impl ClientInstant {
+    /// Returns the instant; for a bare date, that at which the day begins in `zone` (see [`day_begins`]).
+    pub fn in_zone(self, zone: &str) -> Option<Micros> {
+        match self {
+            Self::Instant(micros) => Some(micros),
+            Self::Day(day) => day_begins(day, zone),
+        }
+    }
+}
+
 /// Reads a timestamp or a bare date; `None` for any other text. A timestamp with an annotation (`[Europe/Berlin]`) is
 /// refused: the annotation could contradict it and is not part of ISO 8601.
 pub fn read(text: &str) -> Option<ClientInstant> {

@@ -47,10 +47,7 @@ pub fn read_lower_bound(kind: Kind, allowed: &[String], text: &str) -> Result<Ce
 
 /// Returns the instant with which a timestamp range is compared. A bare date means its first instant in UTC (O23).
 fn first_instant(written: Option<time::ClientInstant>) -> Option<time::Micros> {
-    match written? {
-        time::ClientInstant::Instant(micros) => Some(micros),
-        time::ClientInstant::Day(day) => time::day_begins(day, "UTC"),
-    }
+    written?.in_zone("UTC")
 }
 
 /// Reads a whole number with or without a sign. One that is too large for the machine is read as its largest: no record

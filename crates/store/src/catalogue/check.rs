@@ -4,7 +4,7 @@ mod contexts;
 mod properties;
 
 use super::model::Catalogue;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
 impl Catalogue {
@@ -76,13 +76,11 @@ fn place(owner: Option<Uuid>) -> String {
     owner.map_or_else(|| "the workspace".to_owned(), |project| format!("project {project}"))
 }
 
-/// Returns the elements that occur more than once.
-fn repeated<T: std::hash::Hash + Eq + Ord>(all: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut counts: HashMap<T, usize> = HashMap::new();
+/// Returns the elements that occur more than once, in their order.
+fn repeated<T: Ord>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut counts: BTreeMap<T, usize> = BTreeMap::new();
     for one in all {
         *counts.entry(one).or_default() += 1;
     }
-    let mut repeated: Vec<T> = counts.into_iter().filter(|(_, count)| *count > 1).map(|(one, _)| one).collect();
-    repeated.sort();
-    repeated
+    counts.into_iter().filter(|(_, count)| *count > 1).map(|(one, _)| one).collect()
 }

@@ -56,10 +56,9 @@ pub(super) struct Reach<'c> {
 impl<'c> Reach<'c> {
     /// Builds the reach of `project`.
     pub(super) fn of(catalogue: &'c Catalogue, project: Uuid) -> Self {
-        let imports = catalogue.imports.range((project, Uuid::nil())..=(project, Uuid::max()));
-        let imported: HashSet<Uuid> = imports.map(|((_, kind), _)| *kind).collect();
-        let carried = |kind: &Uuid| catalogue.attachments.range((*kind, Uuid::nil())..=(*kind, Uuid::max()));
-        let carried = imported.iter().flat_map(carried).map(|((_, property), _)| *property).collect();
+        let imported: HashSet<Uuid> = catalogue.imports_of(project).map(|(kind, _)| kind).collect();
+        let carried = imported.iter().flat_map(|kind| catalogue.attachments_of(*kind));
+        let carried = carried.map(|(property, _)| property).collect();
         Self { project, contexts: ByProperty::of(catalogue), imported, carried }
     }
 

@@ -208,7 +208,7 @@ impl Edit {
             if self.after.attachments.contains_key(&(type_id, property)) {
                 continue;
             }
-            let places = self.after.attachments.range((type_id, Uuid::nil())..=(type_id, Uuid::max()));
+            let places = self.after.attachments_of(type_id);
             let sort_order = places.map(|(_, link)| link.sort_order).fold(0.0, f64::max) + STEP;
             let link = Attachment { sort_order, created_at: self.stamp() };
             self.after.attachments.insert((type_id, property), link);

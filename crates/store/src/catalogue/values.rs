@@ -11,7 +11,7 @@ use super::decimals;
 use super::model::{Property, PropertyType, RelationType};
 use super::resolution::Applicable;
 use super::text_forms::{is_email, is_url, reads_as_email, reads_as_url};
-use crate::v2::time::{self, ClientInstant};
+use crate::v2::time;
 use crate::v2::value::{read_uuid, trimmed};
 use serde_json::{Number, Value};
 use std::collections::HashSet;
@@ -87,6 +87,13 @@ pub enum WrittenElement {
     Html(String),
 }
 
+impl WrittenElement {
+    /// Checks whether it names a record, of which a value has each only once.
+    pub fn is_record(&self) -> bool {
+        matches!(self, Self::Option(_) | Self::Person(_) | Self::Item(_))
+    }
+}
+
 /// An element with its place in the array that was sent.
 pub type Placed = (usize, WrittenElement);
 
@@ -109,7 +116,7 @@ pub fn written(applicable: &Applicable, value: &Value) -> Result<Vec<Placed>, Ve
             for (index, element) in elements.iter().enumerate() {
                 match one(kind, &choices, element) {
                     // A set of records holds each record once. The others keep their places, for later errors.
-                    Ok(wish) if stands_for_a_record(&wish) && !seen.insert(wish.clone()) => {}
+                    Ok(wish) if wish.is_record() && !seen.insert(wish.clone()) => {}
                     Ok(wish) => wishes.push((index, wish)),
                     Err(message) => faults.push((Some(index), message)),
                 }
@@ -130,10 +137,6 @@ pub fn defaults(applicable: &Applicable) -> Vec<Placed> {
     let choices = Choices::of(applicable.options.iter().map(|offered| &*offered.option));
     let wishes = texts.enumerate().filter_map(|(index, text)| Some((index, one(kind, &choices, &text).ok()?)));
     wishes.take(if applicable.is_multi { usize::MAX } else { 1 }).collect()
-}
-
-fn stands_for_a_record(wish: &WrittenElement) -> bool {
-    matches!(wish, WrittenElement::Option(_) | WrittenElement::Person(_) | WrittenElement::Item(_))
 }
 
 fn one(kind: ValueKind, choices: &Choices, value: &Value) -> Result<WrittenElement, String> {
@@ -247,11 +250,7 @@ fn flag(raw: &Value) -> Option<bool> {
 
 /// Converts to UTC; a bare date becomes its first instant (O23).
 fn instant(text: &str) -> Option<String> {
-    let micros = match time::read(text.trim())? {
-        ClientInstant::Instant(micros) => micros,
-        ClientInstant::Day(day) => time::day_begins(day, "UTC")?,
-    };
-    Some(time::write(micros))
+    time::read(text.trim())?.in_zone("UTC").map(time::write)
 }
 
 #[cfg(test)]

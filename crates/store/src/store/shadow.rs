@@ -86,11 +86,11 @@ impl Store {
         writing.commit().await
     }
 
-    /// Returns the counts from the day `since` (days since 1970) on.
-    pub async fn shadow_counts(&self, since: i64) -> Result<Vec<ShadowCount>, StoreError> {
+    /// Returns all counts.
+    pub async fn shadow_counts(&self) -> Result<Vec<ShadowCount>, StoreError> {
         let columns = ShadowCount::COLUMNS;
-        let text = format!("SELECT {columns} FROM shadow_count WHERE day >= $1 ORDER BY 1, 2, 3");
-        all(self.engine.pool(), query(sql(text), &[&since]), ShadowCount::read).await
+        let text = format!("SELECT {columns} FROM shadow_count ORDER BY 1, 2, 3");
+        all(self.engine.pool(), query(sql(text), &[]), ShadowCount::read).await
     }
 
     /// Returns the differences that are kept; the last seen come first.

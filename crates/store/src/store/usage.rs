@@ -51,11 +51,11 @@ impl Store {
         writing.commit().await
     }
 
-    /// Returns the counts from the day `since` (days since 1970) on.
-    pub async fn usage(&self, since: i64) -> Result<Vec<UsageRow>, StoreError> {
+    /// Returns all counts.
+    pub async fn usage(&self) -> Result<Vec<UsageRow>, StoreError> {
         let columns = UsageRow::COLUMNS;
-        let text = format!("SELECT {columns} FROM usage_count WHERE day >= $1 ORDER BY 1, 2, 3, 4, 5");
-        all(self.engine.pool(), query(sql(text), &[&since]), UsageRow::read).await
+        let text = format!("SELECT {columns} FROM usage_count ORDER BY 1, 2, 3, 4, 5");
+        all(self.engine.pool(), query(sql(text), &[]), UsageRow::read).await
     }
 }
 

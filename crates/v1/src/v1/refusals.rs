@@ -1,12 +1,13 @@
 //! Refusals for failed v1 calls, as far as their meaning does not depend on the operation.
 //!
 //! 400, permission 403, 404, 405 and 409 are not judged here, because only the caller knows their meaning. May use:
-//! `budget`, `refusal`, `message`, `object`.
+//! `budget`, `refusal`, `units`, `message`, `object`.
 
 use super::budget::Shortage;
 use super::message::{V1Error, V1Response};
 use super::object::Object;
 use crate::refusal::{NO_ANSWER, Refusal};
+use crate::units::seconds_up;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
@@ -20,13 +21,12 @@ impl V1Error {
             Self::TooLarge(_) => Refusal::upstream("The answer of the service behind is too large.", self),
             Self::Unsendable(_) => Refusal::internal(self),
             Self::NoRoom => Refusal::Overloaded,
-            Self::Paused(wait) => Refusal::UpstreamUnavailable {
-                cause: self.to_string(),
-                retry_after: (wait.as_secs_f64().ceil() as u64).max(1),
-            },
+            Self::Paused(wait) => {
+                Refusal::UpstreamUnavailable { cause: self.to_string(), retry_after: seconds_up(*wait).max(1) }
+            }
             Self::Withdrawn(refusal) => (**refusal).clone(),
             Self::Limited(Shortage { wait, of_all }) => {
-                quota_used_up(wait.as_secs_f64().ceil() as u64, if *of_all { TOTAL_USED_UP } else { KEY_USED_UP })
+                quota_used_up(seconds_up(*wait), if *of_all { TOTAL_USED_UP } else { KEY_USED_UP })
             }
         }
     }

@@ -178,8 +178,7 @@ async fn keep(job: &InProject<'_>, wished: Vec<CheckedValue>, asked: &mut Asked)
         let mut seen = HashSet::new();
         let mut elements: Vec<Element> = Vec::with_capacity(wishes.len());
         for (index, wish) in wishes {
-            let is_record =
-                matches!(wish, WrittenElement::Option(_) | WrittenElement::Person(_) | WrittenElement::Item(_));
+            let is_record = wish.is_record();
             match element(job, wish, property.is_multi, (&people, &items)).await? {
                 Granted::Element(element) => {
                     // The same record, sent by id and by name, counts once.

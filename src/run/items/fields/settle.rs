@@ -85,7 +85,6 @@ pub(super) async fn settled(
     patience: Duration,
 ) -> Result<Option<Arc<ProjectItems>>, Refusal> {
     let (store, project) = (&job.runner.store, job.card.id);
-    let is_running = |intent: &Intent| store.is_running(intent, late(job) + SKEW);
     let (began, mut listed) = (Instant::now(), Listed::default());
     let mut pause = FIRST_PAUSE;
     loop {
@@ -107,7 +106,7 @@ pub(super) async fn settled(
             None => recorded,
         };
         let is_not_shown_yet =
-            |intent: &Intent| reading.is_some() && is_running(intent) && is_to_come(intent, items);
+            |intent: &Intent| reading.is_some() && is_running(job, intent) && is_to_come(intent, items);
         let open = recorded.open.iter().filter(|intent| concerns(job, intent, items, &recorded));
         let open: Vec<&Intent> = open.filter(|intent| !is_not_shown_yet(intent)).collect();
         // Older data decide nothing.
@@ -118,7 +117,7 @@ pub(super) async fn settled(
             }
             return Ok(Some(shown(recorded)));
         }
-        if open.iter().any(|intent| is_running(intent)) {
+        if open.iter().any(|intent| is_running(job, intent)) {
             if began.elapsed() > patience {
                 return Err(Refusal::WriteUndecided);
             }
@@ -242,7 +241,7 @@ pub(in crate::run) async fn settle_all(job: &InProject<'_>) -> Result<bool, Refu
     let (store, mut listed) = (&job.runner.store, Listed::default());
     'anew: loop {
         let (recorded, mut left) = (store.project_items(job.card.id).await?, false);
-        for intent in recorded.open.iter().filter(|intent| !store.is_running(intent, late(job) + SKEW)) {
+        for intent in recorded.open.iter().filter(|intent| !is_running(job, intent)) {
             match intent.item {
                 Some(id) => match Box::pin(job.read_item(id)).await {
                     // Older data decide nothing.
@@ -298,7 +297,7 @@ async fn try_note_absence(job: &InProject<'_>, id: Uuid) -> Result<(), Refusal> 
     }
     let mut about = recorded.open.iter().filter(|intent| intent.item == Some(id));
     if let Some(intent) = about.find(|intent| intent.kind == IntentKind::Delete) {
-        if !store.is_running(intent, late(job) + SKEW) {
+        if !is_running(job, intent) {
             store.settle_left(intent, Settled::Purged(id)).await?;
         }
     } else if !recorded.missing.contains(&id) && !recorded.archived.contains(&id) {
@@ -407,7 +406,7 @@ async fn settle_create(
     let creates = recorded.open.iter().filter(|other| other.kind == IntentKind::Create);
     let rivals = creates.filter(|other| candidates.iter().any(|item| may_be(other, item)));
     let (equal, different): (Vec<&Intent>, Vec<&Intent>) = rivals.partition(|other| other.own == intent.own);
-    if equal.iter().any(|other| store.is_running(other, late(job) + SKEW)) {
+    if equal.iter().any(|other| is_running(job, other)) {
         // It knows its item in a moment.
         return Ok(CreateOutcome::Undecided);
     }
@@ -482,6 +481,11 @@ async fn report(store: &Store, intent: &Intent, state: IntentState) -> Result<()
         store.report_intent(intent, state).await?;
     }
     Ok(())
+}
+
+/// Checks whether the request of a write may still be at work.
+fn is_running(job: &InProject<'_>, intent: &Intent) -> bool {
+    job.runner.store.is_running(intent, late(job) + SKEW)
 }
 
 /// Returns the longest delay with which v1 may still carry a write out.

@@ -48,10 +48,11 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     note(job, &item, now).await?;
     item.archived_at = Some(time::write(now.as_microsecond()));
     // A row of the index may be from before another change.
-    match added.filter(|_| refers_to(&item) == refers_to(&live)) {
-        Some(added) => expansions::reply_with(job, &item, &recorded, &added).await,
-        None => expansions::reply_without_values(job, &item, &recorded).await,
-    }
+    let added = match added.filter(|_| refers_to(&item) == refers_to(&live)) {
+        Some(added) => added,
+        None => expansions::asked_for(job, &item, &recorded).await?,
+    };
+    expansions::reply_without_values(job, &item, &recorded, &added).await
 }
 
 /// Stores that the item was archived, with the data that v1 does not show any more.
@@ -88,7 +89,8 @@ pub(in crate::run) async fn unarchive_item(job: &InProject<'_>) -> Result<Reply,
         let card = job.card;
         job.runner.store.mark_archived(card.workspace_id, card.id, item.id, None).await?;
     }
-    expansions::reply_without_values(job, &item, &recorded).await
+    let added = expansions::asked_for(job, &item, &recorded).await?;
+    expansions::reply_without_values(job, &item, &recorded, &added).await
 }
 
 async fn unarchived_item(job: &InProject<'_>) -> Result<Item, Refusal> {

@@ -29,7 +29,6 @@ use crate::v2::Reply;
 use crate::v2::body::Given;
 use crate::v2::time::Micros;
 use serde_json::{Map, Value};
-use std::time::Duration;
 use uuid::Uuid;
 
 /// Most microseconds that v1's clock may differ from ours when its answer is accepted as the new item.
@@ -92,7 +91,7 @@ struct CreatedItem<'j> {
 /// Checks whether this is the project's estimate now.
 async fn is_active(job: &InProject<'_>, estimate: Uuid) -> Result<bool, Refusal> {
     // The project may have another estimate since the card was read.
-    Ok(job.card.estimate == Some(estimate) || job.card_within(Duration::ZERO).await?.estimate == Some(estimate))
+    Ok(job.card.estimate == Some(estimate) || job.card_now().await?.estimate == Some(estimate))
 }
 
 async fn make<'j>(

@@ -2,8 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
+/// Returns a reference to a header by the name of its component.
+pub(super) fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/headers/{name}") })
+}
+
 fn references(headers: &[(&str, &str)]) -> Map<String, Value> {
-    let reference = |name: &str| json!({ "$ref": format!("#/components/headers/{name}") });
     headers.iter().map(|(header, name)| ((*header).to_owned(), reference(name))).collect()
 }
 

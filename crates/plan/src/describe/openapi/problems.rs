@@ -53,7 +53,7 @@ fn unchanged() -> Value {
     let mut described = headers::of_every_answer();
     described.extend(headers::of_a_limit());
     described.extend(headers::of_older_data());
-    described.insert("ETag".into(), json!({ "$ref": "#/components/headers/Version" }));
+    described.insert("ETag".into(), headers::reference("Version"));
     json!({ "description": "The client has this version already: it is in `If-None-Match`.", "headers": described })
 }
 
@@ -72,10 +72,10 @@ pub(super) fn declared(status: u16, cases: &[&ErrorCase]) -> Value {
 pub(super) fn problem(status: u16, description: String, codes: &[&str]) -> Value {
     let mut described = headers::of_every_answer();
     if [429, 503].contains(&status) || codes.contains(&"idempotency_in_progress") {
-        described.insert("Retry-After".into(), json!({ "$ref": "#/components/headers/RetryAfter" }));
+        described.insert("Retry-After".into(), headers::reference("RetryAfter"));
     }
     if status == 401 {
-        described.insert("WWW-Authenticate".into(), json!({ "$ref": "#/components/headers/WwwAuthenticate" }));
+        described.insert("WWW-Authenticate".into(), headers::reference("WwwAuthenticate"));
     }
     if status == 429 {
         described.extend(headers::of_a_limit());

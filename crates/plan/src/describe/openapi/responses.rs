@@ -45,7 +45,7 @@ fn success(plan: &Plan, operation: &Operation) -> Value {
         described.extend(headers::of_older_data());
     }
     if matches!(operation.body, BodyRule::Members(_)) {
-        described.insert("Causeway-Ignored".into(), json!({ "$ref": "#/components/headers/Ignored" }));
+        described.insert("Causeway-Ignored".into(), headers::reference("Ignored"));
     }
     described.extend(safe_writes::success_headers(plan, operation));
     let mut response = json!({ "description": operation.summary, "headers": described });

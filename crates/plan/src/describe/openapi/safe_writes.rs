@@ -3,6 +3,7 @@
 //!
 //! May use: `plan`.
 
+use super::headers;
 use crate::plan::{Answer, ErrorCase, Method, Operation, Plan, Source, Step};
 use serde_json::{Map, Value, json};
 
@@ -76,13 +77,13 @@ pub(super) fn parameters(plan: &Plan, operation: &Operation) -> Vec<Value> {
 pub(super) fn success_headers(plan: &Plan, operation: &Operation) -> Map<String, Value> {
     let mut headers = Map::new();
     if tells_version(plan, operation) {
-        headers.insert("ETag".into(), json!({ "$ref": "#/components/headers/Version" }));
+        headers.insert("ETag".into(), headers::reference("Version"));
     }
     if tells_list_version(plan, operation) {
-        headers.insert("ETag".into(), json!({ "$ref": "#/components/headers/ListVersion" }));
+        headers.insert("ETag".into(), headers::reference("ListVersion"));
     }
     if takes_key(operation) {
-        headers.insert("Idempotency-Replayed".into(), json!({ "$ref": "#/components/headers/Replayed" }));
+        headers.insert("Idempotency-Replayed".into(), headers::reference("Replayed"));
     }
     headers
 }

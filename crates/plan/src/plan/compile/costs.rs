@@ -9,11 +9,11 @@ pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     for case in draft.cases() {
         calls_are_declared(case, faults);
         place_fits(case, faults);
-        if let Some(needs) = Needs::of(&case.operation.step) {
+        if let Some(needs) = Needs::of(case.operation.step) {
             step_fits(case, &needs, faults);
             match case.resource.source {
                 Source::V1 => v1_fits(case, &needs, faults),
-                Source::Own => own_fits(case, &needs, faults),
+                Source::Own => own_fits(case, faults),
             }
         }
     }
@@ -65,7 +65,6 @@ fn is_known(operation: &Operation, name: &str) -> bool {
 
 /// The requirements of a plain step.
 struct Needs {
-    word: &'static str,
     method: Method,
     answer: Answer,
     collection: bool,
@@ -74,16 +73,16 @@ struct Needs {
 }
 
 impl Needs {
-    fn of(step: &Step) -> Option<Self> {
-        let (word, method, answer, collection, record, pk) = match step {
-            Step::ReadCollection => ("read_collection", Method::Get, Answer::Page, true, false, false),
-            Step::ReadOne => ("read_one", Method::Get, Answer::Record, true, false, true),
-            Step::Create => ("create", Method::Post, Answer::Record, true, true, false),
-            Step::Update => ("update", Method::Patch, Answer::Record, true, true, true),
-            Step::Delete => ("delete", Method::Delete, Answer::Empty, false, true, true),
+    fn of(step: Step) -> Option<Self> {
+        let (method, answer, collection, record, pk) = match step {
+            Step::ReadCollection => (Method::Get, Answer::Page, true, false, false),
+            Step::ReadOne => (Method::Get, Answer::Record, true, false, true),
+            Step::Create => (Method::Post, Answer::Record, true, true, false),
+            Step::Update => (Method::Patch, Answer::Record, true, true, true),
+            Step::Delete => (Method::Delete, Answer::Empty, false, true, true),
             Step::Special(_) | Step::Pending => return None,
         };
-        Some(Self { word, method, answer, collection, record, pk })
+        Some(Self { method, answer, collection, record, pk })
     }
 }
 
@@ -91,34 +90,35 @@ fn step_fits(case: Case, needs: &Needs, faults: &mut Faults) {
     let trail = case.trail().then("step");
     let operation = case.operation;
     if (operation.method, operation.answer) != (needs.method, needs.answer) {
-        faults.add(&trail, format!("`{}` fits neither this method nor this answer", needs.word));
+        faults.add(&trail, format!("`{}` fits neither this method nor this answer", operation.step.word()));
     }
 }
 
 /// Checks that v1 has the paths that the step needs.
 fn v1_fits(case: Case, needs: &Needs, faults: &mut Faults) {
     let (trail, operation) = (case.trail().then("step"), case.operation);
+    let word = operation.step.word();
     if needs.pk != operation.path.variables().any(|name| name == "pk") {
         let does = if needs.pk { "needs" } else { "has no use for" };
-        faults.add(&trail, format!("`{}` {does} {{pk}} in the path", needs.word));
+        faults.add(&trail, format!("`{word}` {does} {{pk}} in the path"));
     }
     // Looks at the declaration as written: a path that cannot be parsed was already reported.
     let v1 = case.file.v1.as_ref().map(|v1| &v1.value);
     if needs.collection && v1.is_none_or(|v1| v1.collection.is_none()) {
-        faults.add(&trail, format!("`{}` needs `v1.collection`", needs.word));
+        faults.add(&trail, format!("`{word}` needs `v1.collection`"));
     }
     if needs.record && v1.is_none_or(|v1| v1.record.is_none()) {
-        faults.add(&trail, format!("`{}` needs `v1.record`", needs.word));
+        faults.add(&trail, format!("`{word}` needs `v1.record`"));
     }
 }
 
 /// Checks that the records of the own store are declared, and that the store has this step for them.
-fn own_fits(case: Case, needs: &Needs, faults: &mut Faults) {
-    let trail = case.trail().then("step");
+fn own_fits(case: Case, faults: &mut Faults) {
+    let (trail, word) = (case.trail().then("step"), case.operation.step.word());
     match case.resource.records {
-        None => faults.add(&trail, format!("`{}` needs `records`: which ones of the own store", needs.word)),
+        None => faults.add(&trail, format!("`{word}` needs `records`: which ones of the own store")),
         Some(records) if !records.has(case.operation.step) => {
-            faults.add(&trail, format!("these records of the own store have no `{}`", needs.word));
+            faults.add(&trail, format!("these records of the own store have no `{word}`"));
         }
         Some(_) => {}
     }

@@ -101,11 +101,9 @@ fn fields_are_read(draft: &Draft, index: usize, file: &ResourceFile, faults: &mu
     }
 }
 
-/// Checks whether the answer of the operation is made by copying v1's values.
+/// Checks whether the answer of an operation behind v1 is made by copying v1's values.
 fn reads_generically(case: Case) -> bool {
-    let step = &case.operation.step;
-    let copies = !matches!(step, Step::Special(_) | Step::Pending);
-    case.operation.answer != Answer::Empty && case.resource.source == Source::V1 && copies
+    case.operation.answer != Answer::Empty && !matches!(case.operation.step, Step::Special(_) | Step::Pending)
 }
 
 fn inputs_have_fields(resource: &Resource, file: &ResourceFile, faults: &mut Faults) {

@@ -57,3 +57,22 @@ pub struct V1Operation {
     /// Whether v1 has the path. Clients also ask for paths that v1 does not have.
     pub served: bool,
 }
+
+impl V1Operation {
+    /// Returns the value for a variable or parameter of a successor, from the `variables` of a call's path and its
+    /// `query`.
+    pub fn filled<'c>(
+        &self,
+        name: &str,
+        variables: &'c [(String, String)],
+        query: &'c [(String, String)],
+    ) -> Option<&'c str> {
+        let (values, name) = match self.fills.iter().find(|(known, _)| known == name) {
+            Some((_, Fill::Variable(variable))) => (variables, variable.as_str()),
+            Some((_, Fill::Parameter(parameter))) => (query, parameter.as_str()),
+            None => (variables, name),
+        };
+        let given = values.iter().rfind(|(known, value)| known == name && !value.is_empty());
+        given.map(|(_, value)| value.as_str())
+    }
+}

@@ -45,11 +45,15 @@ impl Catalogue {
 
     /// Returns the properties on a type, in attachment order.
     pub fn attached(&self, type_id: Uuid) -> Vec<Arc<Property>> {
-        let links = self.attachments.range((type_id, Uuid::nil())..=(type_id, Uuid::max()));
-        let place =
-            |((_, property), link): &(&(Uuid, Uuid), &Attachment)| (link.sort_order, link.created_at, *property);
-        let links = in_order(links.collect(), place).into_iter();
-        links.filter_map(|((_, property), _)| self.properties.get(property).cloned()).collect()
+        let place = |(property, link): &(Uuid, &Attachment)| (link.sort_order, link.created_at, *property);
+        let links = in_order(self.attachments_of(type_id).collect(), place).into_iter();
+        links.filter_map(|(property, _)| self.properties.get(&property).cloned()).collect()
+    }
+
+    /// Returns the properties on a type, each with its attachment.
+    pub(in crate::catalogue) fn attachments_of(&self, type_id: Uuid) -> impl Iterator<Item = (Uuid, &Attachment)> {
+        let attachments = self.attachments.range((type_id, Uuid::nil())..=(type_id, Uuid::max()));
+        attachments.map(|((_, property), link)| (*property, link))
     }
 }
 

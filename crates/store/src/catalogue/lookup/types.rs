@@ -1,8 +1,9 @@
-//! Types of a workspace, and types that are available in a project. May use: `plan`, `refusal`, this folder.
+//! Types of a workspace, and types that are available in a project. May use: `plan`, `refusal`, `v2`, this folder.
 
 use super::super::model::{Catalogue, WorkItemType};
 use crate::plan::TypeMode;
 use crate::refusal::Refusal;
+use crate::v2::time::Micros;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -26,6 +27,12 @@ impl Catalogue {
         self.types.get(&id).filter(|kind| self.is_listed(project, kind))
     }
 
+    /// Returns the types of the workspace that a project has imported, each with the time of the import.
+    pub fn imports_of(&self, project: Uuid) -> impl Iterator<Item = (Uuid, Micros)> {
+        let imports = self.imports.range((project, Uuid::nil())..=(project, Uuid::max()));
+        imports.map(|((_, type_id), since)| (*type_id, *since))
+    }
+
     fn is_listed(&self, project: Uuid, kind: &WorkItemType) -> bool {
         let here = match kind.project {
             Some(owner) => owner == project,
@@ -42,11 +49,10 @@ impl Catalogue {
     pub fn default_type(&self, project: Uuid, mode: TypeMode) -> Option<&Arc<WorkItemType>> {
         let own = self.types.values().find(|kind| kind.project == Some(project) && kind.is_default);
         let imported = self
-            .imports
-            .range((project, Uuid::nil())..=(project, Uuid::max()))
-            .filter_map(|((_, kind), since)| Some((since, self.types.get(kind)?)))
+            .imports_of(project)
+            .filter_map(|(kind, since)| Some((since, self.types.get(&kind)?)))
             .filter(|(_, kind)| kind.is_active && !kind.is_epic)
-            .min_by_key(|(since, kind)| (!kind.is_default, **since, kind.id))
+            .min_by_key(|(since, kind)| (!kind.is_default, *since, kind.id))
             .map(|(_, kind)| kind);
         match mode {
             TypeMode::Workspace => imported.or(own),

@@ -28,8 +28,6 @@ pub struct GatewayKey {
     pub workspace: Option<(Uuid, String)>,
     /// The person's v1 key; empty when revoked.
     pub sealed: Sealed,
-    /// Time when it was created; set by the store.
-    pub created_at: i64,
     /// Time when it expires; `None` for never.
     pub expires_at: Option<i64>,
     /// Whether it was revoked.
@@ -37,7 +35,7 @@ pub struct GatewayKey {
 }
 
 const COLUMNS: &str = "SELECT id, hash, title, user_id, user_name, scopes, workspace_id, workspace_slug, \
-                       sealed_key, sealed_with, created_at, expires_at, COALESCE(revoked_at, 0) FROM gateway_key";
+                       sealed_key, sealed_with, expires_at, COALESCE(revoked_at, 0) FROM gateway_key";
 
 impl OAuthStore {
     /// Adds a key.
@@ -113,7 +111,6 @@ fn read(cells: &mut Cells<'_>) -> Result<GatewayKey, StoreError> {
         scopes: words(cells.next()?),
         workspace: workspace(cells.next()?, cells.next()?)?,
         sealed: Sealed { text: cells.next()?, with: cells.next()? },
-        created_at: cells.next()?,
         expires_at: Some(cells.next()?).filter(|at| *at != i64::MAX),
         revoked: cells.next()?,
     })
