@@ -105,6 +105,8 @@ pub struct Job {
     pub waiting: Option<Waiting>,
     /// The id of the record that this create has made, as v1 told it.
     pub(super) created: Arc<OnceLock<Uuid>>,
+    /// Whether v1 has refused a value of this create, which is then sent again without it.
+    pub(super) refused: Arc<AtomicBool>,
     /// The record that an earlier attempt at this create has made; it lacks at most values that v1 refused.
     pub(super) half_made: Option<Uuid>,
 }
@@ -113,8 +115,9 @@ impl Job {
     pub fn new(runner: Arc<Runner>, call: Call) -> Self {
         let call = Box::new(call);
         let (sent, touched, turn) = (Arc::default(), Arc::default(), Arc::default());
+        let (created, refused) = (Arc::default(), Arc::default());
         let (parsed, condition, waiting, half_made) = (None, None, None, None);
-        Self { runner, call, sent, touched, turn, parsed, condition, waiting, created: Arc::default(), half_made }
+        Self { runner, call, sent, touched, turn, parsed, condition, waiting, created, refused, half_made }
     }
 
     /// Returns the same job after it has waited for the answer to an equal request.
@@ -161,6 +164,13 @@ impl Job {
     pub fn created_record(&self) -> impl Fn() -> Option<Uuid> + Send + 'static {
         let created = Arc::clone(&self.created);
         move || created.get().copied()
+    }
+
+    /// Returns a function that tells, even after the call has ended, whether v1 has refused a value of this create, which
+    /// was then sent again without it.
+    pub fn refused_value(&self) -> impl Fn() -> bool + Send + 'static {
+        let refused = Arc::clone(&self.refused);
+        move || refused.load(Ordering::SeqCst)
     }
 
     /// Returns a job for another operation with these parameters, with the same path and without a body.
