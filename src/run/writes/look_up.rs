@@ -10,6 +10,8 @@
 //!
 //! May use: what `run` may use.
 
+use crate::catalogue::Applicable;
+use crate::catalogue::values::ValueKind;
 use crate::json::{self, SafeJson};
 use crate::plan::{Answer, BodyRule, Input, Keep, Known, Method, OnCreate, OwnRecords, Special, Step};
 use crate::refusal::Refusal;
@@ -102,6 +104,9 @@ impl Job {
                 let mut stored = given.clone();
                 stored.retain(|name, _| !lacks(name, shown.get(name), &refusable));
                 let whole = stored.len() == given.len();
+                if let Some(within) = self.in_project() {
+                    within.leave_out_blank_texts(&mut stored, &shown).await?;
+                }
                 let is_first = first_at.is_none_or(|at| at >= *created_at);
                 // Otherwise it is another record of the same name, or lacks more of what was sent.
                 let fits =
@@ -322,6 +327,18 @@ impl InProject<'_> {
         let items = newest(self, self.runner.client.clock.at(began) - SKEW).await?;
         let candidate = |item: Newest| Candidate { id: item.id, created_at: Some(item.created_at), lacks: false };
         Ok(items.into_iter().filter(mine).map(candidate).collect())
+    }
+
+    /// Removes blank rich texts from the custom fields of the body whose item is `shown`: they are stored as no value.
+    async fn leave_out_blank_texts(&self, given: &mut Given, shown: &Given) -> Result<(), Refusal> {
+        let Some(Value::Object(fields)) = given.get_mut("custom_fields") else { return Ok(()) };
+        let Some(type_id) = shown.get("type_id").and_then(as_id) else { return Ok(()) };
+        let applicable = self.definitions().await?.applicable(self.card.id, type_id);
+        let is_rich = |one: &Applicable| ValueKind::of(&one.property) == ValueKind::Html;
+        let takes_rich = |name: &str| applicable.iter().any(|one| one.property.name == name && is_rich(one));
+        let is_blank = |value: &Value| value.as_str().is_some_and(|text| text.trim().is_empty());
+        fields.retain(|name, value| !(is_blank(value) && takes_rich(name)));
+        Ok(())
     }
 }
 
