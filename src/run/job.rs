@@ -85,6 +85,9 @@ impl Origin {
     }
 }
 
+/// Function that is given the outcome of a write, and the id of its new record if v1 told one.
+pub type AtEnd = Box<dyn FnOnce(&Result<Reply, Refusal>, Option<Uuid>) + Send + Sync>;
+
 /// One call under way.
 pub struct Job {
     pub(super) runner: Arc<Runner>,
@@ -103,6 +106,8 @@ pub struct Job {
     pub condition: Option<Result<Demand, Refusal>>,
     /// The token or gateway key of the request, which may end while a write waits for its turn.
     pub waiting: Option<Waiting>,
+    /// Called when a write has ended, also when its client has left before.
+    pub at_end: Option<AtEnd>,
     /// The id of the record that this create has made, as v1 told it.
     pub(super) created: Arc<OnceLock<Uuid>>,
     /// Whether v1 has refused a value of this create, which is then sent again without it.
@@ -116,8 +121,8 @@ impl Job {
         let call = Box::new(call);
         let (sent, touched, turn) = (Arc::default(), Arc::default(), Arc::default());
         let (created, refused) = (Arc::default(), Arc::default());
-        let (parsed, condition, waiting, half_made) = (None, None, None, None);
-        Self { runner, call, sent, touched, turn, parsed, condition, waiting, created, refused, half_made }
+        let (parsed, condition, waiting, at_end, half_made) = (None, None, None, None, None);
+        Self { runner, call, sent, touched, turn, parsed, condition, waiting, at_end, created, refused, half_made }
     }
 
     /// Returns the same job after it has waited for the answer to an equal request.
