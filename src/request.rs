@@ -229,12 +229,13 @@ impl V2 {
                 Ok(unless_known(self.read(job, head).await?, known.as_ref()))
             }
             None => {
-                let created = job.created_record();
-                let answer = job.run().await;
                 if operation.method == Method::Post {
-                    self.idempotency.made_without_key(&answer, created());
+                    let kept = self.idempotency.clone();
+                    let note =
+                        move |answer: &Result<Reply, Refusal>, created| kept.made_without_key(answer, created);
+                    job.at_end = Some(Box::new(note));
                 }
-                answer
+                job.run().await
             }
             Some(key) => {
                 let query = head.uri.query().unwrap_or_default();

@@ -120,6 +120,7 @@ async fn opened(store: &Store, settings: &Settings, report: &mut Report) -> Resu
         ),
         _ => {}
     }
+    store.expect_privileges().await?;
     if store.is_read_only() {
         let remedy = match file_of(&settings.store.url) {
             None => "make the server writable: it is a standby, or has default_transaction_read_only",
@@ -129,7 +130,6 @@ async fn opened(store: &Store, settings: &Settings, report: &mut Report) -> Resu
         report.fault(PART, format!("{place} can only be read: every write that needs it is refused"), remedy);
     }
     store.expect_unicode().await?;
-    store.expect_privileges().await?;
     if stats.steps_to_take > 0 {
         report.fine(
             PART,

@@ -158,24 +158,27 @@ impl Idempotency {
 impl Repeated {
     async fn carry_out(self, job: Job) -> Result<Reply, Refusal> {
         let (written, created, own) = (job.written(), job.created_record(), job.is_own());
+        let refused = job.refused_value();
         let answer = job.run().await;
         // The answer to a commit can be lost too; apart from that, the own store writes all or nothing.
         let written = written() || (own && matches!(answer, Err(Refusal::StoreUnavailable { .. })));
-        self.settle(answer, written, created()).await
+        self.settle(answer, written, created(), refused()).await
     }
 
-    /// Notes the outcome of an attempt; `written` means that something may have been written, and `created` is the
-    /// record that v1 told.
+    /// Notes the outcome of an attempt; `written` means that something may have been written, `created` is the record
+    /// that v1 told, and `refused` means that v1 refused a part, without which the rest was sent again.
     async fn settle(
         &self,
         answer: Result<Reply, Refusal>,
         written: bool,
         created: Option<Uuid>,
+        refused: bool,
     ) -> Result<Reply, Refusal> {
         let inner = &self.kept.0;
         let noted = match &answer {
             Err(refusal) if is_unknown(refusal, written) => {
-                inner.store.leave_unknown(&self.attempt, now_micros() + inner.bounds.late, created).await
+                let until = now_micros() + inner.bounds.late;
+                inner.store.leave_unknown(&self.attempt, until, created, refused).await
             }
             Err(_) if !written => inner.store.free_repeatable(&self.attempt).await,
             _ => match inner.sealer.seal(&answer, &self.key, &self.attempt.request.id) {
@@ -192,17 +195,17 @@ impl Repeated {
     /// Looks for the outcome of the earlier attempt; repeats the request only when it was certainly not carried out.
     async fn find_out(self, mut job: Job) -> Result<Reply, Refusal> {
         let inner = &self.kept.0;
-        let (until, record) = (self.attempt.earlier_until, self.attempt.record);
+        let Attempt { began_at, earlier_until: until, record, refused, .. } = self.attempt;
         // Records of the own store do not show who created them.
         let everybody = job.is_own();
         let looked = async {
             let (others, ambiguous) = inner.store.records_of_others(&self.attempt, everybody).await?;
             let is_anothers = |id: &Uuid| others.contains(id) || inner.made.contains(id);
-            job.look_up(self.attempt.began_at, until, record, &is_anothers, ambiguous).await
+            job.look_up(began_at, until, record, refused, &is_anothers, ambiguous).await
         };
         let refusal = match looked.await {
             Ok(Looked::Found(reply)) => {
-                let answer = self.settle(Ok(reply), true, None).await?;
+                let answer = self.settle(Ok(reply), true, None, false).await?;
                 job.check_permission_again().await?;
                 job.call.ctx.meter.replay();
                 return Ok(answer);
@@ -215,7 +218,7 @@ impl Repeated {
             }
             Err(refusal) => refusal,
         };
-        if let Err(fault) = inner.store.leave_unknown(&self.attempt, until, record).await {
+        if let Err(fault) = inner.store.leave_unknown(&self.attempt, until, record, refused).await {
             tracing::warn!(%fault, "the unknown outcome of a request could not be noted");
         }
         Err(refusal)

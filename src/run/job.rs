@@ -85,6 +85,9 @@ impl Origin {
     }
 }
 
+/// Function that is given the outcome of a write, and the id of its new record if v1 told one.
+pub type AtEnd = Box<dyn FnOnce(&Result<Reply, Refusal>, Option<Uuid>) + Send + Sync>;
+
 /// One call under way.
 pub struct Job {
     pub(super) runner: Arc<Runner>,
@@ -103,8 +106,12 @@ pub struct Job {
     pub condition: Option<Result<Demand, Refusal>>,
     /// The token or gateway key of the request, which may end while a write waits for its turn.
     pub waiting: Option<Waiting>,
+    /// Called when a write has ended, also when its client has left before.
+    pub at_end: Option<AtEnd>,
     /// The id of the record that this create has made, as v1 told it.
     pub(super) created: Arc<OnceLock<Uuid>>,
+    /// Whether v1 has refused a value of this create, which is then sent again without it.
+    pub(super) refused: Arc<AtomicBool>,
     /// The record that an earlier attempt at this create has made; it lacks at most values that v1 refused.
     pub(super) half_made: Option<Uuid>,
 }
@@ -113,8 +120,9 @@ impl Job {
     pub fn new(runner: Arc<Runner>, call: Call) -> Self {
         let call = Box::new(call);
         let (sent, touched, turn) = (Arc::default(), Arc::default(), Arc::default());
-        let (parsed, condition, waiting, half_made) = (None, None, None, None);
-        Self { runner, call, sent, touched, turn, parsed, condition, waiting, created: Arc::default(), half_made }
+        let (created, refused) = (Arc::default(), Arc::default());
+        let (parsed, condition, waiting, at_end, half_made) = (None, None, None, None, None);
+        Self { runner, call, sent, touched, turn, parsed, condition, waiting, at_end, created, refused, half_made }
     }
 
     /// Returns the same job after it has waited for the answer to an equal request.
@@ -161,6 +169,13 @@ impl Job {
     pub fn created_record(&self) -> impl Fn() -> Option<Uuid> + Send + 'static {
         let created = Arc::clone(&self.created);
         move || created.get().copied()
+    }
+
+    /// Returns a function that tells, even after the call has ended, whether v1 has refused a value of this create, which
+    /// was then sent again without it.
+    pub fn refused_value(&self) -> impl Fn() -> bool + Send + 'static {
+        let refused = Arc::clone(&self.refused);
+        move || refused.load(Ordering::SeqCst)
     }
 
     /// Returns a job for another operation with these parameters, with the same path and without a body.

@@ -104,9 +104,10 @@ async fn an_attempt_is_taken_over_when_its_time_is_over(place: Place) {
     assert_eq!((second.began_at, second.earlier_until), (first.began_at, 7 + 5));
     assert!(matches!(begin(&store, "one").await, Repeatable::Running(_)), "the second attempt holds it");
     let told = Uuid::from_u128(7);
-    store.leave_unknown(&second, 9, Some(told)).await.expect("noted");
+    store.leave_unknown(&second, 9, Some(told), true).await.expect("noted");
     let Repeatable::Unknown(third) = begin(&store, "one").await else { panic!("nobody knows") };
     assert_eq!((third.earlier_until, second.record, third.record), (9, None, Some(told)));
+    assert_eq!((second.refused, third.refused), (false, true));
     let Repeatable::New(other) = begin(&store, "other").await else { panic!("another one") };
     store.keep_answer(&other, &KeptAnswer { sealed: "s".into(), with: "w".into() }, Some(ADA)).await.expect("kept");
     assert_eq!(store.records_of_others(&third, false).await.expect("read"), (HashSet::from([ADA]), false));
@@ -136,7 +137,7 @@ async fn an_older_attempt_changes_nothing_any_more(place: Place) {
     store.keep_answer(&second, &answer("second"), None).await.expect("kept");
     store.keep_answer(&first, &answer("first"), None).await.expect("no fault");
     store.free_repeatable(&first).await.expect("no fault");
-    store.leave_unknown(&first, 1, None).await.expect("no fault");
+    store.leave_unknown(&first, 1, None, false).await.expect("no fault");
     assert_eq!(begin(&store, "one").await, Repeatable::Done(answer("second")));
 }
 

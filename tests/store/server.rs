@@ -2,6 +2,7 @@
 
 use crate::store::place::{Place, V1, WORKSPACE, edit, given};
 use crate::support::postgres::Database;
+use crate::support::switch::until;
 use causeway::doctor::{self, Report, State};
 use causeway::fresh::Changes;
 use causeway::settings::{LoadArgs, Settings};
@@ -267,4 +268,24 @@ async fn a_check_reports_what_the_user_of_the_database_may_not_do() {
     check_says(&limited, State::Fine, "sound").await;
     database.run("REVOKE INSERT ON audit_log FROM pg_monitor").await;
     check_says(&limited, State::Fault, "permission denied to write the table audit_log; let the user").await;
+}
+
+/// PostgreSQL tells without a write what the user of a session may do.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_user_who_may_only_read_is_found_until_the_right_to_write_is_given() {
+    let database = Database::create().await;
+    Store::open(&database.url(), V1).await.unwrap().close().await;
+    database.run("GRANT SELECT ON ALL TABLES IN SCHEMA public TO pg_monitor").await;
+    let limited = Store::open(&format!("{}&options[role]=pg_monitor", database.url()), V1).await.unwrap();
+    limited.ping().await.unwrap();
+    assert!(limited.is_read_only());
+    database.run("GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO pg_monitor").await;
+    let is_written = async || {
+        limited.ping().await.unwrap();
+        !limited.is_read_only()
+    };
+    until("the right is found", is_written).await;
+    database.run("REVOKE INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public FROM pg_monitor").await;
+    limited.ping().await.unwrap();
+    assert!(limited.is_read_only());
 }

@@ -14,6 +14,7 @@ on_both_engines![
     a_turn_that_is_not_reached_in_time_leaves_nothing_behind,
     a_full_line_refuses_at_once,
     a_turn_can_grow,
+    turns_that_grow_leave_a_connection_to_the_writers_that_they_wait_for,
     a_turn_that_lost_its_locks_while_it_grew_is_lost,
     a_turn_that_was_lost_since_its_check_is_found_lost,
     a_store_that_is_gone_holds_nothing,
@@ -145,13 +146,37 @@ async fn a_turn_can_grow(place: Place) {
     let store = place.open().await;
     let second = other_process(&place, &store).await;
     let soon = || within(Duration::from_millis(50));
-    let mut growing = turn(&store, vec![alone("rule")]).await;
+    let mut growing = store.growing_turn(vec![alone("rule")], within(Duration::from_secs(60))).await.unwrap();
     growing.also(vec![alone("child 1"), alone("child 2"), alone("rule")], soon()).await.unwrap();
     for name in ["rule", "child 1", "child 2"] {
         assert!(matches!(second.turn(vec![alone(name)], soon()).await, Err(NoTurn::TooLate)), "{name}");
     }
     drop(growing);
     let _all = turn(&second, vec![alone("rule"), alone("child 1"), alone("child 2")]).await;
+}
+
+async fn turns_that_grow_leave_a_connection_to_the_writers_that_they_wait_for(place: Place) {
+    let store = place.open().await;
+    // As many as there are connections for turns.
+    let tasks: Vec<_> = (0..8)
+        .map(|number| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                let (rule, child) = (format!("rule {number}"), format!("child {number}"));
+                let patience = within(Duration::from_secs(60));
+                let mut growing = store.growing_turn(vec![alone(&rule)], patience).await.unwrap();
+                let (writer, name) = (store.clone(), child.clone());
+                let writing = tokio::spawn(async move { drop(turn(&writer, vec![alone(&name)]).await) });
+                // Time to get in line.
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                growing.also(vec![alone(&child)], within(Duration::from_secs(20))).await.unwrap();
+                writing.await.unwrap();
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
 }
 
 async fn a_turn_that_lost_its_locks_while_it_grew_is_lost(place: Place) {

@@ -186,6 +186,22 @@ async fn after_a_lost_answer_the_record_is_found() {
     }
 }
 
+/// Sends a POST with these further headers, whose client hangs up while v1's answer is delayed.
+pub(super) async fn leave_during(stage: &Stage, path: &str, body: &Value, headers: &str) {
+    stage.losing.hold("POST");
+    let (text, address) = (body.to_string(), stage.gateway.base().trim_start_matches("http://"));
+    let mut client = TcpStream::connect(address).await.expect("a connection");
+    let request = format!(
+        "POST {path} HTTP/1.1\r\nhost: {address}\r\nx-api-key: ada\r\ncontent-type: application/json\r\n{headers}\
+         content-length: {}\r\n\r\n{text}",
+        text.len()
+    );
+    client.write_all(request.as_bytes()).await.expect("a request");
+    stage.losing.held().await;
+    drop(client);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+}
+
 /// The write goes on, and its answer is stored for a repetition.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_hangs_up_during_a_write_finds_its_answer_later() {
@@ -193,19 +209,7 @@ async fn a_client_that_hangs_up_during_a_write_finds_its_answer_later() {
     let gateway = &stage.gateway;
     for path in [labels(), format!("{WEB}/modules/"), format!("{WEB}/work-items/")] {
         let body = json!({"name": "hung up"});
-        let text = body.to_string();
-        stage.losing.hold("POST");
-        let address = gateway.base().trim_start_matches("http://");
-        let mut client = TcpStream::connect(address).await.expect("a connection");
-        let request = format!(
-            "POST {path} HTTP/1.1\r\nhost: {address}\r\nx-api-key: ada\r\ncontent-type: application/json\r\n\
-             {KEY}: k\r\ncontent-length: {}\r\n\r\n{text}",
-            text.len()
-        );
-        client.write_all(request.as_bytes()).await.expect("a request");
-        stage.losing.held().await;
-        drop(client);
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        leave_during(&stage, &path, &body, &format!("{KEY}: k\r\n")).await;
         post(gateway, "ada", &path, &body, "k").await.expect_problem(409, "idempotency_in_progress");
         stage.losing.let_go();
         let again = loop {

@@ -1,11 +1,12 @@
 //! Which record is the result of a create whose answer was lost, when the create is repeated under its key: one that
 //! shows everything that was sent, and that no other request is known to have made.
 
-use super::idempotency::{Stage, expect_lost, post, replayed, swallow_a_read};
+use super::idempotency::{Stage, expect_lost, leave_during, post, replayed, swallow_a_read};
 use crate::support::gateway::{Answer, WEB};
 use crate::support::past_gateway::V1_WEB;
 use crate::support::switch::until;
 use serde_json::json;
+use std::time::Duration;
 
 fn items() -> String {
     format!("{WEB}/work-items/")
@@ -129,6 +130,21 @@ async fn a_record_that_v1_told_to_a_request_which_failed_is_no_answer_to_another
             assert!(replayed(&found) && found.text("id") != made.text("id"), "{}", found.json);
         }
     }
+}
+
+/// A write without a key goes on when its client hangs up, and makes its record for nobody else.
+#[tokio::test]
+async fn a_record_of_a_client_that_hung_up_is_no_answer_to_another_request() {
+    let stage = Stage::new(&[("store.late_write", "1h")]).await;
+    let (gateway, path, body) = (&stage.gateway, items(), json!({"name": "hung up"}));
+    leave_during(&stage, &path, &body, "").await;
+    stage.losing.let_go();
+    // Time to end the write.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    stage.losing.swallow("POST");
+    let lost = post(gateway, "ada", &path, &body, "k").await;
+    expect_lost(&lost);
+    post(gateway, "ada", &path, &body, "k").await.expect_problem(502, "upstream_error");
 }
 
 /// Two items could be the result, and v1 has told which of them is.

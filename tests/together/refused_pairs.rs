@@ -17,6 +17,11 @@ fn comments_of(item: &str) -> String {
     format!("{WEB}/work-items/{item}/comments/")
 }
 
+async fn comments_of_new_item(gateway: &Gateway) -> String {
+    let item = gateway.post("ada", &format!("{WEB}/work-items/"), json!({"name": "Other"})).await.expect(201);
+    comments_of(&item.text("id"))
+}
+
 fn with_pair(text: &str) -> Value {
     json!({"comment_html": text, "external_id": "T-1", "external_source": "jira"})
 }
@@ -36,10 +41,11 @@ async fn pairs(gateway: &Gateway, text: &str) -> Vec<Value> {
 
 #[tokio::test]
 async fn a_comment_without_its_refused_pair_is_completed_and_not_posted_again() {
-    for is_read_back in [false, true] {
+    for (is_read_back, is_on_other_item) in [(false, false), (true, false), (false, true), (true, true)] {
         let stage = Stage::new(&AT_ONCE).await;
         let (gateway, losing, path) = (&stage.gateway, &stage.losing, comments());
-        gateway.post("ada", &path, with_pair("<p>first</p>")).await.expect(201);
+        let holder = if is_on_other_item { comments_of_new_item(gateway).await } else { path.clone() };
+        gateway.post("ada", &holder, with_pair("<p>first</p>")).await.expect(201);
         let body = with_pair("<p>second</p>");
         // v1 refuses the first POST; the answer to the second, or to the read of the comment, is lost.
         losing.hold("POST");
@@ -100,16 +106,14 @@ async fn two_comments_that_lack_the_pair_prove_nothing() {
     assert_eq!(pairs(gateway, text).await, [Value::Null, Value::Null]);
 }
 
-/// v1 refuses a taken pair only, and a pair that was taken later was free for the lost create.
+/// v1 refuses a taken pair only, and a pair that was taken later was free for the lost create, which v1 never saw.
 #[tokio::test]
 async fn a_comment_that_lacks_a_pair_which_no_older_comment_of_the_item_has_is_not_completed() {
     for holder in ["nobody", "older, on another item", "younger"] {
         let stage = Stage::new(&AT_ONCE).await;
         let (gateway, path, text) = (&stage.gateway, comments(), "<p>alone</p>");
         if holder == "older, on another item" {
-            let other =
-                gateway.post("ada", &format!("{WEB}/work-items/"), json!({"name": "Other"})).await.expect(201);
-            let path = comments_of(&other.text("id"));
+            let path = comments_of_new_item(gateway).await;
             gateway.post("ada", &path, with_pair("<p>holder</p>")).await.expect(201);
         }
         stage.losing.swallow("POST");

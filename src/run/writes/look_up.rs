@@ -2,13 +2,16 @@
 //!
 //! A create is looked for among the records that its person created in the time in which it can have run: by name,
 //! title, text and external pair, as far as it sent them. If exactly one record shows everything that was sent, it is
-//! the record. If it lacks only values that v1 refused because an older record of the list has them, and that a create
-//! stores in the overlay at its end, it is completed. If there is none, and v1 cannot carry the create out any more,
-//! the create was not carried out. Anything else proves nothing. Verbs on one record may be repeated, because the
-//! second time changes nothing, with one exception: an item that v1 does not show any more may be archived, or deleted.
+//! the record. If it lacks only values that v1 refused, and that a create stores in the overlay at its end, it is
+//! completed: v1 has told the attempt so, or an older record of the list has the values. If there is none, and v1
+//! cannot carry the create out any more, the create was not carried out. Anything else proves nothing. Verbs on one
+//! record may be repeated, because the second time changes nothing, with one exception: an item that v1 does not show
+//! any more may be archived, or deleted.
 //!
 //! May use: what `run` may use.
 
+use crate::catalogue::Applicable;
+use crate::catalogue::values::ValueKind;
 use crate::json::{self, SafeJson};
 use crate::plan::{Answer, BodyRule, Input, Keep, Known, Method, OnCreate, OwnRecords, Special, Step};
 use crate::refusal::Refusal;
@@ -45,9 +48,9 @@ pub enum Looked {
 
 impl Job {
     /// Looks for the outcome of an attempt at this write that began at `began`, and that v1 may carry out until
-    /// `until`. If `told` is the record that the attempt is known to have created, no other record is the result.
-    /// Records for which `is_anothers` is true belong to other requests; with `ambiguous`, any record found may belong
-    /// to another request too.
+    /// `until`. If `told` is the record that the attempt is known to have created, no other record is the result. With
+    /// `refused`, v1 has refused a value of the attempt, which then sent the rest again. Records for which `is_anothers`
+    /// is true belong to other requests; with `ambiguous`, any record found may belong to another request too.
     ///
     /// # Errors
     /// When v1 or the store cannot be asked; nothing was done then.
@@ -56,6 +59,7 @@ impl Job {
         began: Micros,
         until: Micros,
         told: Option<Uuid>,
+        refused: bool,
         is_anothers: &(dyn Fn(&Uuid) -> bool + Sync),
         ambiguous: bool,
     ) -> Result<Looked, Refusal> {
@@ -100,12 +104,15 @@ impl Job {
                 let mut stored = given.clone();
                 stored.retain(|name, _| !lacks(name, shown.get(name), &refusable));
                 let whole = stored.len() == given.len();
+                if let Some(within) = self.in_project() {
+                    within.leave_out_blank_texts(&mut stored, &shown).await?;
+                }
                 let is_first = first_at.is_none_or(|at| at >= *created_at);
                 // Otherwise it is another record of the same name, or lacks more of what was sent.
                 let fits =
                     self.shows_all(&shown, &stored, is_first) && self.has_unshown(*id, &given, &shown).await?;
                 // Otherwise v1 had no visible reason to refuse what it lacks, and it may be of another request.
-                let was_refused = taken_at.is_some_and(|at| at < *created_at);
+                let was_refused = refused || taken_at.is_some_and(|at| at < *created_at);
                 match (fits, whole) {
                     (true, true) => {
                         let reply = self.make_sole_flag_holder(*id, &given, reply).await?;
@@ -320,6 +327,18 @@ impl InProject<'_> {
         let items = newest(self, self.runner.client.clock.at(began) - SKEW).await?;
         let candidate = |item: Newest| Candidate { id: item.id, created_at: Some(item.created_at), lacks: false };
         Ok(items.into_iter().filter(mine).map(candidate).collect())
+    }
+
+    /// Removes blank rich texts from the custom fields of the body whose item is `shown`: they are stored as no value.
+    async fn leave_out_blank_texts(&self, given: &mut Given, shown: &Given) -> Result<(), Refusal> {
+        let Some(Value::Object(fields)) = given.get_mut("custom_fields") else { return Ok(()) };
+        let Some(type_id) = shown.get("type_id").and_then(as_id) else { return Ok(()) };
+        let applicable = self.definitions().await?.applicable(self.card.id, type_id);
+        let is_rich = |one: &Applicable| ValueKind::of(&one.property) == ValueKind::Html;
+        let takes_rich = |name: &str| applicable.iter().any(|one| one.property.name == name && is_rich(one));
+        let is_blank = |value: &Value| value.as_str().is_some_and(|text| text.trim().is_empty());
+        fields.retain(|name, value| !(is_blank(value) && takes_rich(name)));
+        Ok(())
     }
 }
 

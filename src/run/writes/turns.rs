@@ -9,7 +9,7 @@
 //! wait at all when the line is too long. A client that leaves also leaves the line. May use: what `run` may use.
 
 use crate::context::Priority;
-use crate::plan::{BodyRule, Turn as Declared, TurnTarget};
+use crate::plan::{BodyRule, Special, Step, Turn as Declared, TurnTarget};
 use crate::refusal::Refusal;
 use crate::run::job::Job;
 use crate::store::{InLine, NoTurn, Patience, Turn, TurnName};
@@ -28,8 +28,13 @@ impl Job {
     /// `overloaded` when too many writes wait or other writes take too long; `store_unavailable` when the shared store
     /// does not respond. Nothing was carried out then.
     pub(in crate::run) async fn wait_for_turn(&self) -> Result<Turn, Refusal> {
-        let store = &self.runner.store;
-        store.turn(self.wanted(), self.patience()).await.map_err(refusal)
+        let (store, wanted, patience) = (&self.runner.store, self.wanted(), self.patience());
+        // See `take_turns_of_records`.
+        let turn = match self.operation().step {
+            Step::Special(Special::WorkItemDelete) => store.growing_turn(wanted, patience).await,
+            _ => store.turn(wanted, patience).await,
+        };
+        turn.map_err(refusal)
     }
 
     /// Waits until v1's quota has room for a write, before the write takes a turn that writers with other keys wait for
@@ -59,8 +64,9 @@ impl Job {
         Ok(Some(place))
     }
 
-    /// Waits for further records within this write's turn. Only a write that holds the project's rule of parents may do
-    /// so: then a writer that holds one of these records waits for nothing that this write holds.
+    /// Waits for further records within this write's turn, which has begun as a growing one. Only a write that holds the
+    /// project's rule of parents may do so: then a writer that holds one of these records waits for nothing that this
+    /// write holds.
     pub(in crate::run) async fn take_turns_of_records(
         &self,
         ids: impl IntoIterator<Item = Uuid>,

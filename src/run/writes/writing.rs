@@ -45,12 +45,21 @@ impl Drop for Sending<'_> {
 impl Job {
     /// Carries a write out as its own task, so that a leaving client or a passed deadline never stops it half-way.
     /// `place` in the line is given up when the write has ended.
-    pub(in crate::run) async fn carry_out_in(self, turn: Turn, place: Option<InLine>) -> Result<Reply, Refusal> {
+    pub(in crate::run) async fn carry_out_in(
+        mut self,
+        turn: Turn,
+        place: Option<InLine>,
+    ) -> Result<Reply, Refusal> {
         self.call.ctx.meter.begin_to_write();
         let (runner, touched, project) = (Arc::clone(&self.runner), Arc::clone(&self.touched), self.v1_project());
+        let (at_end, created) = (self.at_end.take(), self.created_record());
         let task = runner.spawn_write(async move {
             let _place = place;
-            self.in_turn(turn).await
+            let outcome = self.in_turn(turn).await;
+            if let Some(at_end) = at_end {
+                at_end(&outcome, created());
+            }
+            outcome
         });
         match task.await {
             Ok(outcome) => outcome,

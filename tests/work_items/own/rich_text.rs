@@ -6,6 +6,25 @@ use serde_json::{Value, json};
 
 const RICH: &str = r#"{"property_type": "RELATION", "relation_type": "RICH_TEXT"}"#;
 
+/// A blank text is stored as no value, so the item that v1 has made shows everything that was sent.
+#[tokio::test]
+async fn a_lost_create_with_a_blank_text_alone_is_found_when_it_is_repeated() {
+    let place = Place::new().await;
+    let task = place.enabled().await;
+    let mut note: Value = serde_json::from_str(RICH).expect("JSON");
+    note["display_name"] = "note".into();
+    place.new_property(task, note).await;
+    let post = async |body: &Value| {
+        place.gateway.send_with("ada", "POST", ITEMS, Some(body), &[("idempotency-key", "k")]).await
+    };
+    let body = json!({"name": "blank", "custom_fields": {"note": " "}});
+    place.wire.lose("POST");
+    post(&body).await.expect_problem(504, "upstream_timeout");
+    let found = post(&body).await.expect(201);
+    assert_eq!(found.headers["idempotency-replayed"], "true");
+    assert_eq!((found.text("name"), &found.json["custom_fields"]), ("blank".into(), &json!({})));
+}
+
 /// The texts are kept as they were written, because the kind may change back (O67).
 #[tokio::test]
 async fn texts_of_another_kind_are_sanitised_when_they_are_read_as_rich_text() {

@@ -19,11 +19,15 @@ pub(super) const HELD: usize = 8;
 pub(super) struct Turns {
     pub(super) lines: Lines,
     pub(super) connections: Arc<Semaphore>,
+    /// The connections that turns may hold which wait for further names; one is left to the writers with these names.
+    pub(super) growing: Arc<Semaphore>,
 }
 
 impl Turns {
     pub(super) fn new(held: usize) -> Self {
-        Self { lines: Lines::default(), connections: Arc::new(Semaphore::new(held)) }
+        let held = held.max(2);
+        let [connections, growing] = [held, held - 1].map(|turns| Arc::new(Semaphore::new(turns)));
+        Self { lines: Lines::default(), connections, growing }
     }
 }
 

@@ -1,10 +1,11 @@
 //! Requests that clients may repeat with the same `Idempotency-Key`, each with its outcome.
 //!
-//! A request is running, done with its answer, or ended with an unknown outcome at v1. The caller that begins a
-//! request holds its row by the id of the attempt, until a time by which the attempt must have ended. After that time,
-//! or when the outcome is unknown, the next attempt takes over and must first find out the outcome. Requests of one
-//! person begin one after the other, in all gateway processes. So only one of many with the same key runs, and bounds
-//! are exact. Each credential of a person has its own bound, so that one app leaves room for the others.
+//! A request is running, done with its answer, or ended with an unknown outcome at v1 (`unknown`, or `refused` after v1
+//! had refused a part of it). The caller that begins a request holds its row by the id of the attempt, until a time by
+//! which the attempt must have ended. After that time, or when the outcome is unknown, the next attempt takes over and
+//! must first find out the outcome. Requests of one person begin one after the other, in all gateway processes. So only
+//! one of many with the same key runs, and bounds are exact. Each credential of a person has its own bound, so that one
+//! app leaves room for the others.
 //! May use: `units`, `v2` (times), this folder.
 
 use super::engine::Writing;
@@ -92,6 +93,8 @@ pub struct Attempt {
     pub earlier_until: Micros,
     /// Record that an earlier attempt is known to have created.
     pub record: Option<Uuid>,
+    /// Whether v1 had refused a part of an earlier attempt, which then sent the rest.
+    pub refused: bool,
 }
 
 /// Result of beginning a request.
@@ -159,7 +162,8 @@ impl Store {
             _ => {
                 let late = if state == "running" { bounds.late } else { 0 };
                 let (id, earlier_until) = (Uuid::new_v4(), ends_at + late);
-                let attempt = Attempt { request, id, began_at, earlier_until, record };
+                let refused = state == "refused";
+                let attempt = Attempt { request, id, began_at, earlier_until, record, refused };
                 let text = "UPDATE repeatable_request SET state = 'running', attempt = $2, ends_at = $3 \
                             WHERE id = $1";
                 writing.run(query(text, &[&attempt.request.id, &attempt.id, &(now + bounds.attempt)])).await?;
@@ -191,7 +195,8 @@ impl Store {
         if let Some(first) = own.full(bounds, 1).or_else(|| together.full(bounds, TOGETHER)) {
             return Ok(Repeatable::Full((first - now).max(0)));
         }
-        let attempt = Attempt { request, id: Uuid::new_v4(), began_at: now, earlier_until: now, record: None };
+        let (id, record, refused) = (Uuid::new_v4(), None, false);
+        let attempt = Attempt { request, id, began_at: now, earlier_until: now, record, refused };
         let row: NewRow = &[
             ("id", &attempt.request.id),
             ("user_id", &attempt.request.user),
@@ -234,7 +239,7 @@ impl Store {
     }
 
     /// Records that the outcome of a request is unknown, and that v1 may still carry it out until `until`; `record` is
-    /// the one that it is known to have created.
+    /// the one that it is known to have created. With `refused`, v1 had refused a part of it.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be written; the request then counts as running until its time is over.
@@ -243,10 +248,12 @@ impl Store {
         attempt: &Attempt,
         until: Micros,
         record: Option<Uuid>,
+        refused: bool,
     ) -> Result<(), StoreError> {
-        let text = "UPDATE repeatable_request SET state = 'unknown', ends_at = $3, record_id = $4 \
+        let text = "UPDATE repeatable_request SET state = $5, ends_at = $3, record_id = $4 \
                     WHERE id = $1 AND attempt = $2";
-        self.engine.write(query(text, &[&attempt.request.id, &attempt.id, &until, &record])).await.map(drop)
+        let state = if refused { "refused" } else { "unknown" };
+        self.engine.write(query(text, &[&attempt.request.id, &attempt.id, &until, &record, &state])).await.map(drop)
     }
 
     /// Returns the records that other requests of the person are known to have created, or of `everybody` where records

@@ -64,7 +64,9 @@ pub enum NoTurn {
 pub struct Turn {
     // Fields are dropped in this order: first release other processes, then the writers that wait in this process.
     held: Option<Session>,
-    connection: Option<OwnedSemaphorePermit>,
+    /// Whether it waits for further names later.
+    grows: bool,
+    permits: Vec<OwnedSemaphorePermit>,
     here: BTreeMap<String, Inside>,
     store: Store,
     id: Uuid,
@@ -84,9 +86,23 @@ impl Store {
     /// # Errors
     /// [`NoTurn`]; then no names are held.
     pub async fn turn(&self, wanted: Vec<TurnName>, patience: Patience) -> Result<Turn, NoTurn> {
+        self.begin_turn(wanted, false, patience).await
+    }
+
+    /// The same for a writer that will wait for more names ([`Turn::also`]). Writers that have these names may still wait
+    /// for a connection, so such turns never hold all of them.
+    ///
+    /// # Errors
+    /// [`NoTurn`]; then no names are held.
+    pub async fn growing_turn(&self, wanted: Vec<TurnName>, patience: Patience) -> Result<Turn, NoTurn> {
+        self.begin_turn(wanted, true, patience).await
+    }
+
+    async fn begin_turn(&self, wanted: Vec<TurnName>, grows: bool, patience: Patience) -> Result<Turn, NoTurn> {
         let mut turn = Turn {
             held: None,
-            connection: None,
+            grows,
+            permits: Vec::new(),
             here: BTreeMap::new(),
             store: self.clone(),
             id: Uuid::new_v4(),
@@ -121,8 +137,9 @@ impl Store {
 }
 
 impl Turn {
-    /// Waits for more names, within the same turn. The caller must know why no other writer can hold these names and
-    /// wait for those that this turn already holds (no deadlock). A name that the turn shares cannot become exclusive.
+    /// Waits for more names, within the same turn, which must be a growing one. The caller must know why no other writer
+    /// can hold these names and wait for those that this turn already holds (no deadlock). A name that the turn shares
+    /// cannot become exclusive.
     ///
     /// # Errors
     /// [`NoTurn`]; then the caller must write nothing more. [`Turn::ensure_held`] fails if the locks were lost.
@@ -209,10 +226,13 @@ impl Turn {
     }
 
     async fn among_processes(&mut self, modes: &BTreeMap<String, bool>, until: Instant) -> Result<(), NoTurn> {
-        if self.connection.is_none() {
-            let free = Arc::clone(&self.store.turns.connections).acquire_owned();
-            // The semaphore is never closed, so only the time can fail this.
-            self.connection = timeout_at(until.into(), free).await.map_err(|_| NoTurn::TooLate)?.ok();
+        if self.permits.is_empty() {
+            let turns = &self.store.turns;
+            for free in self.grows.then_some(&turns.growing).into_iter().chain([&turns.connections]) {
+                let permit = timeout_at(until.into(), Arc::clone(free).acquire_owned()).await;
+                // The semaphores are never closed, so only the time can fail this.
+                self.permits.extend(permit.map_err(|_| NoTurn::TooLate)?.ok());
+            }
         }
         let mut held = match self.held.take() {
             Some(held) => held,

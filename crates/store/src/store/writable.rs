@@ -75,8 +75,13 @@ impl Writable {
     }
 }
 
-/// Checks whether this PostgreSQL session can only read: the server is in recovery, or a setting says so.
+/// Tells whether a session can only read: the server is in recovery, or a setting says so, or the user may not write
+/// the table in which each write is announced. While there is no such table, nothing is known of the user.
+const IS_READ_ONLY: &str = "SELECT (current_setting('transaction_read_only') = 'on' OR NOT COALESCE( \
+                            has_table_privilege(to_regclass('project'), 'INSERT') AND \
+                            has_table_privilege(to_regclass('project'), 'UPDATE'), TRUE))::int::bigint";
+
+/// Checks whether this PostgreSQL session can only read.
 pub(super) async fn is_read_only(connection: &mut sqlx::AnyConnection) -> Result<bool, sqlx::Error> {
-    let row = sqlx::query("SELECT current_setting('transaction_read_only')").fetch_one(connection).await?;
-    Ok(row.try_get::<String, _>(0)? == "on")
+    Ok(sqlx::query(IS_READ_ONLY).fetch_one(connection).await?.try_get::<i64, _>(0)? == 1)
 }
