@@ -7,7 +7,7 @@
 
 use super::arguments::{Outcome, absent, create_private_file, say, with_store_made_if_absent};
 use crate::amount::amount;
-use crate::store::{Store, StoreError, Unfinished, behind_links, folder_of, url_of, with_ending};
+use crate::store::{DumpError, Store, StoreError, Unfinished, behind_links, folder_of, url_of, with_ending};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read};
 use std::path::Path;
@@ -18,15 +18,17 @@ use std::path::Path;
 /// The reason why the restore failed. The store is unchanged then, unless only the last step failed, which makes the
 /// name of a new store lasting on the disk.
 pub(super) async fn run(from: &Path, url: &str, force: bool) -> Outcome {
+    // Checked before a store is created for it.
+    let is_copy = is_copy(from)?;
     let rows = match absent(url) {
-        Some(file) => into_new(from, url, &file).await?,
-        None => fill(from, url, force).await?,
+        Some(file) => into_new(from, is_copy, url, &file).await?,
+        None => with_store_made_if_absent(url, async |store| fill(from, is_copy, store, force).await).await?,
     };
     say!("{} restored from {}", amount(rows, "row"), from.display());
     Ok(())
 }
 
-async fn into_new(from: &Path, url: &str, file: &Path) -> Result<u64, String> {
+async fn into_new(from: &Path, is_copy: bool, url: &str, file: &Path) -> Result<u64, String> {
     let log = with_ending(file, "-wal");
     if log.exists() {
         // SQLite would read this log as the end of the new store.
@@ -36,7 +38,11 @@ async fn into_new(from: &Path, url: &str, file: &Path) -> Result<u64, String> {
     let parameters = url.split_once('?').map_or(String::new(), |(_, given)| format!("?{given}"));
     // Its name is removed in any case; the complete store has a second one then.
     let _removed = Unfinished::store(&unfinished);
-    let rows = fill(from, &format!("{}{parameters}", url_of(&unfinished)), false).await?;
+    let whole = async |store: &Store| {
+        let rows = fill(from, is_copy, store, false).await?;
+        store.merge_log().await.map(|()| rows).map_err(String::from)
+    };
+    let rows = with_store_made_if_absent(&format!("{}{parameters}", url_of(&unfinished)), whole).await?;
     put(&unfinished, file)?;
     Ok(rows)
 }
@@ -57,13 +63,7 @@ fn put(whole: &Path, file: &Path) -> Result<(), String> {
     File::open(folder_of(file)).and_then(|folder| folder.sync_all()).map_err(fault)
 }
 
-async fn fill(from: &Path, url: &str, force: bool) -> Result<u64, String> {
-    // Checked before a store is created for it.
-    let is_copy = is_copy(from)?;
-    with_store_made_if_absent(url, async |store| fill_opened(from, is_copy, store, force).await).await
-}
-
-async fn fill_opened(from: &Path, is_copy: bool, store: &Store, force: bool) -> Result<u64, String> {
+async fn fill(from: &Path, is_copy: bool, store: &Store, force: bool) -> Result<u64, String> {
     let dump: Box<dyn Read + Send> = match is_copy {
         true => Box::new(lines_of_copy(from).await?),
         false => Box::new(File::open(from).map_err(|cause| format!("{}: {cause}", from.display()))?),
@@ -126,7 +126,13 @@ async fn lines_of_copy(from: &Path) -> Result<File, String> {
 }
 
 async fn lines_of(store: &Store, to: &mut File) -> Outcome {
-    store.export(&mut BufWriter::new(to)).await.map(drop).map_err(|fault| fault.to_string())
+    store.export(&mut BufWriter::new(to)).await.map(drop).map_err(|fault| match fault {
+        DumpError::File(cause) => {
+            let folder = std::env::temp_dir();
+            format!("{}: {cause}; the variable TMPDIR can name a folder with more room", folder.display())
+        }
+        other => other.to_string(),
+    })
 }
 
 /// Writes the lines of a copy with the tables of an older version. For that, a second copy beside `name` is migrated.

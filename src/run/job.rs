@@ -171,8 +171,8 @@ impl Job {
         move || created.get().copied()
     }
 
-    /// Returns a function that tells, even after the call has ended, whether v1 has refused a value of this create, which
-    /// was then sent again without it.
+    /// Returns a function that tells, even after the call has ended, whether v1 has refused a value of this create,
+    /// which was then sent again without it.
     pub fn refused_value(&self) -> impl Fn() -> bool + Send + 'static {
         let refused = Arc::clone(&self.refused);
         move || refused.load(Ordering::SeqCst)

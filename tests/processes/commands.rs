@@ -2,10 +2,14 @@
 
 use super::child::Child;
 use super::support::gateway::serve_sandbox;
+use super::support::mounted::Mounted;
 use super::support::scripted::{Exchange, ScriptedV1};
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::store::{OverlayValue, Store};
 use serde_json::{Value, json as value};
+use std::path::Path;
 use std::process::{Command, Stdio};
+use uuid::Uuid;
 
 const KEY: &str = "demo-admin-key";
 
@@ -290,6 +294,40 @@ async fn restore_makes_no_store_for_a_file_that_is_none() {
     let (code, _, err) = run(&["store", "restore", "--from", &junk.display().to_string(), "--store", &url]).await;
     assert!(code == 1 && err.contains("neither a backup of a SQLite store nor an export"), "{err}");
     assert!(!store.exists());
+}
+
+/// The reason is neither the backup nor the log of the new store.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn restore_into_a_full_disk_says_that_the_disk_is_full() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (from, dump, small, url) =
+        (at("from.db"), at("dump"), at("small"), format!("sqlite:{}", at("small/store.db")));
+    std::fs::create_dir(&small).expect("a folder");
+    let store = Store::open(&format!("sqlite:{from}"), "https://v1.example").await.expect("a store");
+    for record in 1..=6 {
+        let long = OverlayValue::new("x", "d".repeat(1_000_000).into(), Value::Null);
+        store.put_overlay(Uuid::nil(), "cycle", Uuid::from_u128(record), &[long]).await.expect("a row");
+    }
+    store.close().await;
+    let source = format!("sqlite:{from}");
+    let (code, _, err) = run(&["store", "export", "--store", &source, "--to", &dump]).await;
+    assert_eq!(code, 0, "{err}");
+    // There is no room for the rows, or for the rows both in the log and in the file.
+    for size in ["3m", "9m"] {
+        let Some(_mounted) = Mounted::at(Path::new(&small), size) else { return };
+        let (code, _, err) = run(&["store", "restore", "--from", &dump, "--store", &url]).await;
+        assert!(code == 1 && err.contains("disk is full"), "{size}: {err}");
+        assert!(!err.contains("line ") && !err.contains("its log"), "{size}: {err}");
+        assert!(!Path::new(&at("small/store.db")).exists());
+    }
+    // Rows of a copy first go to the folder for temporary files.
+    let Some(_mounted) = Mounted::at(Path::new(&small), "1m") else { return };
+    let mut command = Command::new(env!("CARGO_BIN_EXE_causeway"));
+    command.args(["store", "restore", "--from", &from, "--store", &format!("sqlite:{}", at("other.db"))]);
+    let ended = command.env("TMPDIR", &small).output().expect("the program runs");
+    let told = String::from_utf8_lossy(&ended.stderr);
+    assert!(told.contains(&small) && told.contains("TMPDIR") && !told.contains("dump"), "{told}");
 }
 
 #[tokio::test]

@@ -2,12 +2,12 @@
 
 use crate::store::place::{Place, V1, WORKSPACE, all_connections, edit, execute, given, is_sqlite, number};
 use crate::support::captured::Captured;
+use crate::support::mounted::Mounted;
 use causeway::fresh::Changes;
 use causeway::refusal::Refusal;
 use causeway::store::{Kind, OverlayValue, Store, StoreError, last_step};
 use serde_json::json;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -332,37 +332,6 @@ async fn a_read_only_store_of_a_newer_version_is_refused(place: Place) {
     protect_store(&place, store).await;
     let refused = Store::open(&place.url(), V1).await.unwrap_err();
     assert!(matches!(refused, StoreError::Schema(_)), "{refused:?}");
-}
-
-/// A small file system of its own, on machines that allow one.
-struct Mounted<'p>(&'p Path);
-
-impl<'p> Mounted<'p> {
-    fn at(folder: &'p Path, size: &str) -> Option<Self> {
-        let options = format!("size={size}");
-        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", &options, "tmpfs"]).arg(folder).output();
-        mount.is_ok_and(|output| output.status.success()).then_some(Self(folder))
-    }
-
-    /// Mounts the folder itself once more as read-only, for all files opened from now on.
-    fn read_only(folder: &'p Path) -> Option<Self> {
-        let bound = Command::new("mount").arg("--bind").args([folder, folder]).output();
-        let mounted = bound.is_ok_and(|output| output.status.success()).then_some(Self(folder))?;
-        mounted.remount("bind,ro");
-        Some(mounted)
-    }
-
-    fn remount(&self, how: &str) {
-        let options = format!("remount,{how}");
-        let done = Command::new("mount").args(["-o", &options]).arg(self.0).status().expect("mount");
-        assert!(done.success());
-    }
-}
-
-impl Drop for Mounted<'_> {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(self.0).status();
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,6 +3,7 @@
 //! The test makes such a file system on machines that allow it: ext4 in a file, and root to mount it.
 
 use crate::store::place::{Place, V1, WORKSPACE, edit, given};
+use crate::support::mounted::Mounted;
 use causeway::fresh::Changes;
 use causeway::refusal::Refusal;
 use causeway::store::Store;
@@ -63,23 +64,6 @@ async fn define(store: &Store, name: &str) -> Result<Uuid, Refusal> {
     edit(store, |edit| edit.create_type(None, &body)).await
 }
 
-/// Memory in place of a disk, with little room. A file system in such a file finds its limit late: the system first
-/// buffers its writes, and learns only when they must be saved that some have no room.
-struct Small<'p>(&'p Path);
-
-impl<'p> Small<'p> {
-    fn at(folder: &'p Path) -> Option<Self> {
-        let mut mount = Command::new("mount");
-        succeeds(mount.args(["-t", "tmpfs", "-o", "size=8m", "tmpfs"]).arg(folder)).then_some(Self(folder))
-    }
-}
-
-impl Drop for Small<'_> {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(self.0).status();
-    }
-}
-
 async fn assert_only_read(store: &Store, types: usize) {
     store.ping().await.expect("it is read");
     assert!(store.is_read_only());
@@ -130,12 +114,14 @@ async fn a_file_system_that_stops_is_read_and_found_also_by_the_next_start() {
 async fn a_write_that_the_disk_does_not_say_it_has_is_not_said_to_be_undone() {
     let place = Place::sqlite();
     let images = tempfile::tempdir().expect("a folder");
-    let Some(small) = Small::at(images.path()) else { return };
-    let Some(_disk) = Disk::at(place.folder(), small.0.join("disk")) else { return };
+    // Memory in place of a disk, with little room. A file system in such a file finds its limit late: the system first
+    // buffers its writes, and learns only when they must be saved that some have no room.
+    let Some(_small) = Mounted::at(images.path(), "8m") else { return };
+    let Some(_disk) = Disk::at(place.folder(), images.path().join("disk")) else { return };
     let store = place.open().await;
     define(&store, "Bug").await.expect("a type");
     // The real place of the disk has no room left, which the file system on it does not know.
-    let mut rest = std::fs::File::create(small.0.join("rest")).expect("a file");
+    let mut rest = std::fs::File::create(images.path().join("rest")).expect("a file");
     while rest.write_all(&[1; 4096]).is_ok() {}
     let body = given(json!({"name": "Task", "description": "d".repeat(500_000)}));
     let refused = edit(&store, |edit| edit.create_type(None, &body)).await.expect_err("it does not last");

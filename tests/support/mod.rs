@@ -11,6 +11,7 @@ pub mod furnished;
 pub mod gateway;
 pub mod losing;
 pub mod mixed;
+pub mod mounted;
 pub mod past_gateway;
 pub mod pg_wire;
 pub mod planting;

@@ -49,8 +49,9 @@ pub enum Looked {
 impl Job {
     /// Looks for the outcome of an attempt at this write that began at `began`, and that v1 may carry out until
     /// `until`. If `told` is the record that the attempt is known to have created, no other record is the result. With
-    /// `refused`, v1 has refused a value of the attempt, which then sent the rest again. Records for which `is_anothers`
-    /// is true belong to other requests; with `ambiguous`, any record found may belong to another request too.
+    /// `refused`, v1 has refused a value of the attempt, which then sent the rest again. Records for which
+    /// `is_anothers` is true belong to other requests; with `ambiguous`, any record found may belong to another
+    /// request too.
     ///
     /// # Errors
     /// When v1 or the store cannot be asked; nothing was done then.

@@ -64,9 +64,9 @@ impl Job {
         Ok(Some(place))
     }
 
-    /// Waits for further records within this write's turn, which has begun as a growing one. Only a write that holds the
-    /// project's rule of parents may do so: then a writer that holds one of these records waits for nothing that this
-    /// write holds.
+    /// Waits for further records within this write's turn, which has begun as a growing one. Only a write that holds
+    /// the project's rule of parents may do so: then a writer that holds one of these records waits for nothing that
+    /// this write holds.
     pub(in crate::run) async fn take_turns_of_records(
         &self,
         ids: impl IntoIterator<Item = Uuid>,

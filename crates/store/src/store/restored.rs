@@ -5,6 +5,8 @@
 use super::dump::{DumpError, FORM, Line};
 use super::emptied::{Growing, clear, run};
 use super::engine::{Engine, Kind};
+use super::error::StoreError;
+use super::rows::query;
 use super::service::Store;
 use super::session::Session;
 use super::tables::{TABLES, Table, all_empty, all_known};
@@ -41,6 +43,13 @@ impl Store {
         writing.commit().await?;
         Ok(rows)
     }
+
+    /// Moves the log of a SQLite file into it, so that the file alone is the store. Closing does the same, but does not
+    /// tell why it fails.
+    pub async fn merge_log(&self) -> Result<(), StoreError> {
+        query("PRAGMA wal_checkpoint(TRUNCATE)", &[]).execute(self.engine().pool()).await?;
+        Ok(())
+    }
 }
 
 async fn read_lines(
@@ -72,7 +81,11 @@ async fn read_lines(
             Line::Row { table, row } => {
                 let found = tables.iter().find(|known| known.name == table);
                 let table = found.ok_or_else(|| fault(format!("there is no table {table}")))?;
-                table.insert(writing, &row).await.map_err(|cause| fault(cause.to_string()))?;
+                table.insert(writing, &row).await.map_err(|cause| match cause {
+                    // The disk is full, for example; this is no fault of the line.
+                    StoreError::Unavailable(_) => cause.into(),
+                    other => fault(other.to_string()),
+                })?;
                 rows += 1;
             }
             Line::End { rows: expected } => {

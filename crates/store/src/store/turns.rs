@@ -89,8 +89,8 @@ impl Store {
         self.begin_turn(wanted, false, patience).await
     }
 
-    /// The same for a writer that will wait for more names ([`Turn::also`]). Writers that have these names may still wait
-    /// for a connection, so such turns never hold all of them.
+    /// The same for a writer that will wait for more names ([`Turn::also`]). Writers that have these names may still
+    /// wait for a connection, so such turns never hold all of them.
     ///
     /// # Errors
     /// [`NoTurn`]; then no names are held.
@@ -137,9 +137,9 @@ impl Store {
 }
 
 impl Turn {
-    /// Waits for more names, within the same turn, which must be a growing one. The caller must know why no other writer
-    /// can hold these names and wait for those that this turn already holds (no deadlock). A name that the turn shares
-    /// cannot become exclusive.
+    /// Waits for more names, within the same turn, which must be a growing one. The caller must know why no other
+    /// writer can hold these names and wait for those that this turn already holds (no deadlock). A name that the turn
+    /// shares cannot become exclusive.
     ///
     /// # Errors
     /// [`NoTurn`]; then the caller must write nothing more. [`Turn::ensure_held`] fails if the locks were lost.
