@@ -18,10 +18,11 @@ use super::exchange::Delivery;
 pub use super::exchange::{Exchange, Gate, Seen};
 use super::wire::WireRequest;
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 #[derive(Default)]
 struct Script {
@@ -124,7 +125,7 @@ impl ScriptedV1 {
     }
 
     /// Waits until this many calls have arrived; with [`Exchange::held`] a test can act while v1 is
-    /// "thinking". Gives up after 10 s.
+    /// "thinking". Gives up after a minute.
     pub async fn until_called(&self, calls: usize) {
         self.until_counted("calls", calls, |script| script.seen.len()).await;
     }
@@ -146,7 +147,7 @@ impl ScriptedV1 {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
-        let waited = tokio::time::timeout(Duration::from_secs(10), arrived).await;
+        let waited = tokio::time::timeout(Duration::from_secs(60), arrived).await;
         assert!(waited.is_ok(), "v1 had {} {what}, not {wanted}", counted());
     }
 
@@ -181,8 +182,12 @@ impl Drop for ScriptedV1 {
 
 /// A base URL at which nothing listens: connections to it are refused.
 pub async fn nobody() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    format!("http://{}", listener.local_addr().expect("an address"))
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
+    let base_url = format!("http://{}", socket.local_addr().expect("an address"));
+    // The address stays taken for the rest of the run.
+    std::mem::forget(socket);
+    base_url
 }
 
 async fn accept(listener: TcpListener, script: Arc<Mutex<Script>>) {
