@@ -95,6 +95,20 @@ impl Redis {
         line.and_then(|line| line.split(',').next()?.parse().ok()).unwrap_or_default()
     }
 
+    /// Returns the number of subscriptions to its channels.
+    pub fn subscriptions(&self) -> usize {
+        let mut connection = self.connection();
+        let channels: Vec<String> =
+            redis::cmd("PUBSUB").arg("CHANNELS").query(&mut connection).expect("its channels");
+        let mut subscriptions = 0;
+        for channel in channels {
+            let counted: (String, usize) =
+                redis::cmd("PUBSUB").arg("NUMSUB").arg(channel).query(&mut connection).expect("a number");
+            subscriptions += counted.1;
+        }
+        subscriptions
+    }
+
     /// Returns all its keys and values as text.
     pub fn contents(&self) -> String {
         let mut connection = self.connection();
