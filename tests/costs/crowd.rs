@@ -18,6 +18,11 @@ fn labels() -> Value {
         "created_at": "2026-11-21T10:36:12.630235Z", "created_by": "00000000-0000-4000-a000-000000000001"}]})
 }
 
+/// A gateway that keeps a list for longer than a busy machine takes for all requests.
+async fn before(v1: &ScriptedV1) -> Arc<Gateway> {
+    Arc::new(Gateway::with(v1.base_url(), &[("cache.collection", "10m")]).await)
+}
+
 /// A v1 that answers each of the three calls of a cold read once, and does not answer a second one.
 async fn once_each(list: Exchange) -> ScriptedV1 {
     let v1 = ScriptedV1::start().await;
@@ -47,7 +52,7 @@ async fn all_answered(gateway: &Arc<Gateway>, clients: usize) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_cold_reads_cost_what_one_costs() {
     let v1 = once_each(list()).await;
-    let gateway = Arc::new(Gateway::before(v1.base_url()).await);
+    let gateway = before(&v1).await;
     all_answered(&gateway, CROWD).await;
     assert_eq!(v1.calls(), 3);
     v1.finish();
@@ -57,7 +62,7 @@ async fn a_thousand_cold_reads_cost_what_one_costs() {
 async fn they_are_all_answered_when_the_first_client_leaves() {
     let gate = Gate::default();
     let v1 = once_each(list().held(&gate)).await;
-    let gateway = Arc::new(Gateway::before(v1.base_url()).await);
+    let gateway = before(&v1).await;
     let first = {
         let gateway = Arc::clone(&gateway);
         tokio::spawn(async move { gateway.get("ada", &format!("{WEB}/labels/")).await })
@@ -139,7 +144,8 @@ async fn refused_at_once(refusal: Exchange, settings: &[(&str, &str)]) -> (Vec<u
     v1.expect(me().repeated());
     v1.expect(get_card().reply(200, card(Some(20))).repeated());
     v1.expect(refusal.held(&gate).delay(Duration::from_millis(300)).repeated());
-    let gateway = Arc::new(Gateway::with(v1.base_url(), settings).await);
+    let settings = [&[("admin.listen", "127.0.0.1:0")], settings].concat();
+    let gateway = Arc::new(Gateway::with(v1.base_url(), &settings).await);
     let tasks: Vec<_> = (1..=24)
         .map(|size| {
             let gateway = Arc::clone(&gateway);
@@ -147,7 +153,8 @@ async fn refused_at_once(refusal: Exchange, settings: &[(&str, &str)]) -> (Vec<u
         })
         .collect();
     v1.until_called(3).await;
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    gateway.until_answering(24).await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
     gate.open();
     let mut statuses = Vec::new();
     for task in tasks {
