@@ -17,7 +17,7 @@ const KEY: &str = "demo-admin-key";
 const SECRET: &str = "plane_wh_0123456789abcdef";
 const OTHER: &str = "plane_wh_fedcba9876543210";
 const SECRETS: &str = "# of two\nacme plane_wh_0123456789abcdef\nother plane_wh_fedcba9876543210\n";
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn signature(secret: &str, body: &[u8]) -> String {
     let mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("any length").chain_update(body);

@@ -146,7 +146,8 @@ async fn a_turn_can_grow(place: Place) {
     let second = other_process(&place, &store).await;
     let soon = || within(Duration::from_millis(50));
     let mut growing = turn(&store, vec![alone("rule")]).await;
-    growing.also(vec![alone("child 1"), alone("child 2"), alone("rule")], soon()).await.unwrap();
+    let wanted = vec![alone("child 1"), alone("child 2"), alone("rule")];
+    growing.also(wanted, within(Duration::from_secs(60))).await.unwrap();
     for name in ["rule", "child 1", "child 2"] {
         assert!(matches!(second.turn(vec![alone(name)], soon()).await, Err(NoTurn::TooLate)), "{name}");
     }
