@@ -7,7 +7,7 @@ use super::child::Child;
 use super::client;
 use super::support::gateway::serve_sandbox;
 use super::support::losing::Losing;
-use super::support::postgres::Database;
+use super::support::postgres::{Database, late_answers};
 use super::support::redis::Redis;
 use bytes::Bytes;
 use causeway::sandbox::{Config, JournalEntry, Sandbox, Seed};
@@ -176,19 +176,6 @@ struct Asked {
     least: usize,
 }
 
-/// Asks the database all the time; returns how often its answer was late, as on a machine that is too busy.
-async fn late_answers(store: Store, end: Instant) -> usize {
-    let mut late = 0;
-    while Instant::now() < end {
-        let asked = Instant::now();
-        sqlx::query("SELECT 1").execute(store.engine().pool()).await.expect("an answer");
-        late += usize::from(asked.elapsed() > QUICK / 4);
-        tokio::time::sleep(PAUSE).await;
-    }
-    store.close().await;
-    late
-}
-
 /// Reads from all gateways for some time while an item is changed past them.
 async fn read_all_the_time(deployment: &Deployment, gateways: &[Child], time: Duration) -> Asked {
     let (_, page) = deployment.send(&gateways[0], "GET", "?per_page=1&order_by=id", None).await;
@@ -198,12 +185,10 @@ async fn read_all_the_time(deployment: &Deployment, gateways: &[Child], time: Du
     for gateway in gateways {
         assert_eq!(deployment.names(gateway, "zebra").await, ["zebra 0"]);
     }
-    let store = deployment.store().await;
     let alone = || gateways.iter().map(|gateway| gateway.times_said(ALONE)).sum::<usize>();
     let (before, began) = (alone(), Instant::now());
     deployment.sandbox.clear_journal();
     let (versions, end) = (Versions::new(Mutex::new(vec![began])), began + time);
-    let late = tokio::spawn(late_answers(store, end));
     let readers: Vec<_> = gateways
         .iter()
         .map(|gateway| {
@@ -226,18 +211,22 @@ async fn read_all_the_time(deployment: &Deployment, gateways: &[Child], time: Du
             })
         })
         .collect();
-    while Instant::now() + Duration::from_millis(300) < end {
-        tokio::time::sleep(Duration::from_millis(270)).await;
-        let version = versions.lock().len();
-        deployment.write_past(&id, &json!({"name": format!("zebra {version}")}));
-        versions.lock().push(Instant::now());
-    }
-    let mut reads = 0;
-    for reader in readers {
-        reads += reader.await.expect("no stale answer");
-    }
+    let reading = async {
+        while Instant::now() + Duration::from_millis(300) < end {
+            tokio::time::sleep(Duration::from_millis(270)).await;
+            let version = versions.lock().len();
+            deployment.write_past(&id, &json!({"name": format!("zebra {version}")}));
+            versions.lock().push(Instant::now());
+        }
+        let mut reads = 0;
+        for reader in readers {
+            reads += reader.await.expect("no stale answer");
+        }
+        reads
+    };
+    let (reads, late) = late_answers(&deployment.database.url(), QUICK / 4, reading).await;
     let windows = began.elapsed().as_secs() as usize / FRESH.as_secs() as usize;
-    let ((pages, others), late) = (deployment.calls(), late.await.expect("answers"));
+    let (pages, others) = deployment.calls();
     // Where the database is slow, the gateways refresh each for itself, as they should.
     let alone = if late > 0 { alone() - before } else { 0 };
     println!(
