@@ -267,11 +267,11 @@ async fn a_list_that_keeps_changing_is_refused_where_nothing_old_may_be_used() {
 async fn a_list_that_keeps_changing_is_not_read_for_everybody_who_asks() {
     let (sandbox, made) = with_labels(2_100);
     let (begun, shrink) = restless(made.into());
-    let gateway = behind_with(&sandbox, "/labels/", shrink, &[("cache.collection", "2s")]).await;
+    let gateway = behind_with(&sandbox, "/labels/", shrink, &[("cache.collection", "6s")]).await;
     let list = format!("{WEB}/labels/?per_page=1");
     gateway.get("ada", &list).await.expect(200);
     begun.store(true, Ordering::SeqCst);
-    tokio::time::sleep(Duration::from_millis(2_100)).await;
+    tokio::time::sleep(Duration::from_millis(6_100)).await;
     assert!(outlasted(&gateway.get("ada", &list).await.expect(200)).is_some());
     let before = pages(&sandbox, "/labels/");
     for _ in 0..5 {
@@ -321,13 +321,15 @@ async fn work_items_that_take_too_long_to_compare_are_listed_as_they_were_last()
     let takes = Arc::<AtomicU64>::default();
     let between = Arc::new(Mutex::new(Box::new(|_: &Sandbox, _| ()) as Between));
     let v1 = Changing { sandbox, path: "/work-items/", between, takes: Arc::clone(&takes) };
-    let settings = [SHORT[0], SHORT[1], ("index.sweep", "100ms"), ("cache.stretch", "100ms")];
+    // The first build has to fit into the time of a request too.
+    let (deadline, sweep) = (("limits.deadline", "60s"), ("index.sweep", "100ms"));
+    let settings = [SHORT[0], SHORT[1], deadline, sweep, ("cache.stretch", "100ms")];
     let gateway = Gateway::with(&v1.serve().await, &settings).await;
     let list = format!("{WEB}/work-items/?priority__in=urgent,high,medium,low,none&per_page=1");
     let before = gateway.get("ada", &list).await.expect(200);
     grow_older().await;
-    // Fifteen pages do not fit into the 30 s of a request, as the gateway knows after the first page.
-    takes.store(3_000, Ordering::SeqCst);
+    // Fifteen pages do not fit into the 60 s of a request, as the gateway knows after the first page.
+    takes.store(6_000, Ordering::SeqCst);
     let answer = gateway.get("ada", &list).await.expect(200);
     let told = &answer.headers["server-timing"];
     assert!(told.contains("stale;desc=\"the list is being compared with v1\""), "{told}");

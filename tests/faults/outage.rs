@@ -149,7 +149,8 @@ async fn reads_go_on_while_v1_is_away_and_say_how_old_they_are() {
 
 #[tokio::test]
 async fn a_v1_that_hangs_delays_reads_by_a_part_of_their_time() {
-    let stage = Stage::with(&[("limits.deadline", "6s")]).await;
+    // Three calls in a row get a third each of the time that is left: 10.6 s in all.
+    let stage = Stage::with(&[("limits.deadline", "15s")]).await;
     stage.warm("ada", &reads()).await;
     stage.switch.set(Line::Hanging).await;
     let asked = reads();
@@ -158,7 +159,7 @@ async fn a_v1_that_hangs_delays_reads_by_a_part_of_their_time() {
     for (path, answer) in asked.iter().zip(answers) {
         assert!(outlasted(&answer.expect(200)).is_some(), "{path}");
     }
-    assert!(begun.elapsed() < Duration::from_secs(6));
+    assert!(begun.elapsed() < Duration::from_secs(15));
     stage.switch.set(Line::Up).await;
     stage.recovered(&format!("{WEB}/states/")).await;
 }
@@ -184,14 +185,14 @@ async fn items_and_pages_that_no_index_holds_are_answered_as_they_were_read_last
 /// Whose a key is counts for five times as long where a card proves the key as well, and is that old when v1 goes away.
 #[tokio::test]
 async fn the_grace_is_as_long_for_a_key_that_was_first_seen_long_ago() {
-    let settings = [("cache.identity", "1s"), ("cache.outage_grace", "3500ms")];
+    let settings = [("cache.identity", "2s"), ("cache.outage_grace", "7s")];
     let stage = Stage::with(&settings).await;
     let states = [format!("{WEB}/states/")];
     stage.warm("ada", &states).await;
-    tokio::time::sleep(Duration::from_secs(4)).await;
+    tokio::time::sleep(Duration::from_secs(8)).await;
     stage.warm("ada", &states).await;
     stage.switch.set(Line::Refusing).await;
-    tokio::time::sleep(Duration::from_millis(1200)).await;
+    tokio::time::sleep(Duration::from_millis(2400)).await;
     assert!(outlasted(&stage.gateway.get("ada", &states[0]).await.expect(200)).is_some());
 }
 
@@ -447,7 +448,7 @@ async fn recovery_reads_each_thing_once() {
     let stage = Stage::with(&long).await;
     stage.switch.set(Line::Failing(503)).await;
     let paths: Vec<String> = ["states/", "labels/", "members/", ITEM].map(|path| format!("{WEB}/{path}")).into();
-    let clients = 78;
+    let clients = 24;
     let everybody = async || {
         let asking = (0..clients).flat_map(|_| &paths).map(|path| stage.gateway.get("ada", path));
         futures_util::future::join_all(asking).await

@@ -9,7 +9,7 @@ use std::time::Duration;
 #[tokio::test(flavor = "multi_thread")]
 async fn cold_then_warm_then_stale() {
     let world = World::with(Seed::Empty, 10_000).await;
-    let indexes = world.indexes(IndexSettings { freshness: Duration::from_millis(1500), ..settings() });
+    let indexes = world.indexes(IndexSettings { freshness: Duration::from_secs(8), ..settings() });
     assert!(!indexes.is_built(&world.scope) && indexes.peek(&world.scope).is_none());
     let (index, cold) = world.counted(&indexes).await;
     assert_eq!(index.len(), 10_000);
@@ -17,7 +17,7 @@ async fn cold_then_warm_then_stale() {
     let (_, inside) = world.counted(&indexes).await;
     assert_eq!(inside, 0);
     assert!(indexes.peek(&world.scope).is_some());
-    tokio::time::sleep(Duration::from_millis(1600)).await;
+    tokio::time::sleep(Duration::from_millis(8100)).await;
     assert!(indexes.is_built(&world.scope) && indexes.peek(&world.scope).is_none());
     let (index, after) = world.counted(&indexes).await;
     assert_eq!(after, 1);

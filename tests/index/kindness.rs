@@ -20,6 +20,16 @@ async fn a_cold_build_costs_v1_its_pages_once_and_keeps_nobody_waiting() {
 /// The one call at the end brings changes and new items of that time.
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_during_a_build_cost_no_sweep() {
+    for _ in 0..10 {
+        if are_changes_during_a_build_free().await {
+            return;
+        }
+    }
+    panic!("each build was over before everything had changed");
+}
+
+/// Returns false where the build was over too early, as it may be on a busy machine.
+async fn are_changes_during_a_build_free() -> bool {
     let world = World::with(Seed::Demo, 6_000).await;
     let indexes = world.indexes(IndexSettings { sweep: Duration::from_secs(3600), ..crate::index::settings() });
     let known = world.truth().await;
@@ -39,8 +49,11 @@ async fn changes_during_a_build_cost_no_sweep() {
         world.patch(item.id, json!({"name": "Changed meanwhile"})).await;
     }
     world.create("Made meanwhile").await;
-    assert!(lists() < 7, "the build was over before anything changed");
+    if lists() >= 7 {
+        return false;
+    }
     let index = building.await.expect("no panic").expect("an index");
     assert_eq!(lists(), 8, "{:?}", world.sandbox.journal());
     assert_eq!(crate::index::items(&index), world.truth().await);
+    true
 }

@@ -57,7 +57,7 @@ async fn a_deadline_that_ends_first_is_told_the_progress_and_the_build_goes_on()
     v1.expect(delta().reply(200, page(rows(1, 100), 1500, true)));
     let (indexes, key) =
         (Indexes::new(client_of(v1.base_url()), settings(), &Changes::default()), V1Key::new("ada"));
-    let hasty = Context::new("req-1", Duration::from_millis(900));
+    let hasty = Context::new("req-1", Duration::from_secs(5));
     let refusal = indexes.fresh(&scope(), &key, &hasty).await.unwrap_err();
     let Refusal::IndexBuilding { detail, retry_after } = refusal else { panic!("{refusal:?}") };
     assert!(detail.contains("1 of about 2 pages"), "{detail}");
@@ -99,7 +99,7 @@ async fn a_list_that_cannot_be_built_in_time_is_refused_with_a_retry_time() {
         let Refusal::IndexBuilding { detail, retry_after } = refusal else { panic!("{refusal:?}") };
         assert!(detail.contains("1 of about 200 pages"), "{detail}");
         assert!((55..=600).contains(&retry_after), "{retry_after}");
-        assert!(waited < Duration::from_secs(10), "{waited:?}");
+        assert!(waited < Duration::from_secs(20), "{waited:?}");
     }
     // A caller with a deadline of a minute cannot be served in time either, and gets the same error.
     assert!(patient.await.unwrap().is_err_and(|refusal| refusal.code() == "index_building"));

@@ -108,12 +108,12 @@ async fn a_read_that_takes_long_is_proven_again_when_its_card_has_grown_old() {
     let read = get_item("00000000-0000-4000-e000-000000000001", "one").held(&gate);
     v1.expect(me().repeated()).expect(read);
     v1.expect(get_card().reply(200, card(Some(15)))).expect(get_card().reply(200, card(None)));
-    let gateway = Gateway::with(v1.base_url(), &[("cache.card", "500ms")]).await;
+    let gateway = Gateway::with(v1.base_url(), &[("cache.card", "2s")]).await;
     let path = format!("{WEB}/{}", first_item(WEB));
     let later = async {
         // The user, the card, and the item; a read of more than a second counts as long.
         v1.until_called(3).await;
-        tokio::time::sleep(Duration::from_millis(1100)).await;
+        tokio::time::sleep(Duration::from_millis(2200)).await;
         gate.open();
     };
     let (answer, ()) = join(gateway.get("ada", &path), later).await;
@@ -150,8 +150,10 @@ async fn one_is_refused_in_the_middle_of_a_list_for_two(refused: Exchange, card_
     let gateway = Gateway::before(v1.base_url()).await;
     let path = format!("{WEB}/labels/");
     let later = async {
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        // Her identity, her card and the list; then his identity and his card.
+        v1.until_called(3).await;
         let opening = async {
+            v1.until_called(5).await;
             tokio::time::sleep(Duration::from_millis(300)).await;
             gate.open();
         };
@@ -181,10 +183,11 @@ async fn a_member_who_is_made_a_guest_during_a_long_read_is_shown_what_guests_se
     v1.expect(me().repeated());
     v1.expect(get_card().reply(200, card(Some(15)))).expect(get_card().reply(200, card(Some(5))).repeated());
     v1.expect(labels("ada", &["for members"]).held(&gate)).expect(labels("ada", &["for guests"]));
-    let gateway = Gateway::with(v1.base_url(), &[("cache.card", "500ms")]).await;
+    let gateway = Gateway::with(v1.base_url(), &[("cache.card", "2s")]).await;
     let path = format!("{WEB}/labels/");
     let later = async {
-        tokio::time::sleep(Duration::from_millis(1300)).await;
+        v1.until_called(3).await;
+        tokio::time::sleep(Duration::from_millis(2300)).await;
         gate.open();
     };
     let (answer, ()) = join(gateway.get("ada", &path), later).await;

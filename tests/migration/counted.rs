@@ -99,7 +99,7 @@ async fn the_owner_of_a_key_that_passes_through_is_learned() {
     for _ in 0..3 {
         gateway.get("bob", &format!("{V1}/states/")).await.expect(200);
     }
-    for _ in 0..100 {
+    for _ in 0..1200 {
         if store.usage_callers().await.expect("callers").iter().any(|caller| caller.person == "bob") {
             let me = |entry: &&causeway::sandbox::JournalEntry| entry.path.contains("users/me");
             assert_eq!(gateway.sandbox().journal().iter().filter(me).count(), 1);

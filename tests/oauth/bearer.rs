@@ -181,10 +181,10 @@ async fn two_tokens_at_once_are_refused() {
 
 #[tokio::test]
 async fn an_access_token_expires_although_it_was_just_used() {
-    let stage = Stage::with(&[("oauth.access_token", "1s")]).await;
+    let stage = Stage::with(&[("oauth.access_token", "4s")]).await;
     let tokens = stage.tokens("read").await;
     stage.call(&tokens.access, ME).await.expect(200);
-    tokio::time::sleep(Duration::from_millis(1100)).await;
+    tokio::time::sleep(Duration::from_millis(4100)).await;
     expect_dead(stage.call(&tokens.access, ME).await);
     let new = Tokens::of(&stage.token(&stage.refreshing(&tokens.refresh)).await.expect(200));
     stage.call(&new.access, ME).await.expect(200);

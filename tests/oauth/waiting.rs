@@ -117,8 +117,8 @@ async fn a_write_that_waits_longer_than_a_command_is_noticed_is_not_carried_out(
 }
 
 /// The life of a token in the tests in which it expires, and a longer time.
-const LIFE: (&str, &str) = ("oauth.access_token", "2s");
-const LONGER: Duration = Duration::from_millis(2100);
+const LIFE: (&str, &str) = ("oauth.access_token", "5s");
+const LONGER: Duration = Duration::from_millis(5100);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_read_that_takes_longer_than_its_token_is_good_is_shown_nothing() {
@@ -160,7 +160,7 @@ async fn a_write_that_v1_lets_wait_is_not_sent_again_after_its_grant_has_ended()
     v1.expect(reads("old"));
     let limited = json!({"error_code": 5900, "error_message": "RATE_LIMIT_EXCEEDED"});
     let write = Exchange::patch(&format!("{V1}work-items/{ITEM}/"));
-    v1.expect(write.reply(429, limited).header("retry-after", "2"));
+    v1.expect(write.reply(429, limited).header("retry-after", "6"));
     let ending = async {
         arrived(&v1, "PATCH", 1).await;
         stage.about(REVOKE, &tokens.refresh).await.expect(200);
@@ -168,6 +168,10 @@ async fn a_write_that_v1_lets_wait_is_not_sent_again_after_its_grant_has_ended()
     expect_dead(join(writes(&stage, &tokens.access, "PATCH", &one(), &[]), ending).await.0);
     v1.finish();
 }
+
+/// The life of a card in the tests in which it expires, and a longer time.
+const CARD: (&str, &str) = ("cache.card", "3s");
+const OLDER: Duration = Duration::from_millis(3100);
 
 /// Path of the project's types, which the gateway's own store holds.
 fn types() -> String {
@@ -180,10 +184,10 @@ const ONCE: (&str, &str) = ("idempotency-key", "once");
 async fn a_kept_answer_is_not_given_to_a_repetition_that_waited_until_its_grant_had_ended() {
     let (v1, gate) = (ScriptedV1::start().await, Gate::default());
     v1.expect(me().repeated()).expect(get_card().reply(200, card(Some(20))));
-    let stage = before(&v1, &[("cache.card", "500ms")]).await;
+    let stage = before(&v1, &[CARD]).await;
     let tokens = stage.tokens("read write").await;
     writes(&stage, &tokens.access, "POST", &types(), &[ONCE]).await.expect(201);
-    tokio::time::sleep(Duration::from_millis(600)).await;
+    tokio::time::sleep(OLDER).await;
     v1.expect(get_card().reply(200, card(Some(20))).held(&gate));
     let ending = async {
         let cards = || v1.seen().iter().filter(|call| call.target.contains("is_member")).count();
@@ -199,11 +203,11 @@ async fn a_kept_answer_is_not_given_to_a_repetition_that_waited_until_its_grant_
 async fn a_kept_answer_is_not_given_to_somebody_removed_while_the_body_of_a_repetition_came() {
     let v1 = ScriptedV1::start().await;
     v1.expect(me().repeated()).expect(get_card().reply(200, card(Some(20))).times(2));
-    let stage = before(&v1, &[("cache.card", "500ms")]).await;
+    let stage = before(&v1, &[CARD]).await;
     let (json, key) = (("content-type", "application/json"), ("x-api-key", "ada"));
     let body = json!({"name": "new"}).to_string();
     stage.send("POST", &types(), &[json, key, ONCE], body.clone()).await.expect(201);
-    tokio::time::sleep(Duration::from_millis(600)).await;
+    tokio::time::sleep(OLDER).await;
     let address = stage.gateway.base().trim_start_matches("http://");
     let head = format!(
         "POST {} HTTP/1.1\r\nhost: {address}\r\nx-api-key: ada\r\ncontent-type: application/json\r\n\
@@ -216,7 +220,7 @@ async fn a_kept_answer_is_not_given_to_somebody_removed_while_the_body_of_a_repe
     let cards = || v1.seen().iter().filter(|call| call.target.contains("is_member")).count();
     until("v1 is asked for the card", async || cards() == 2).await;
     v1.expect(get_card().reply(200, card(None)));
-    tokio::time::sleep(Duration::from_millis(600)).await;
+    tokio::time::sleep(OLDER).await;
     client.write_all(body.as_bytes()).await.expect("a body");
     let mut answer = String::new();
     client.read_to_string(&mut answer).await.expect("an answer");

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use tokio::net::TcpSocket;
 
 const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE"];
 
@@ -18,6 +19,8 @@ struct Gateway {
     address: SocketAddr,
     /// Number of requests of each method that it has read.
     read: Arc<Mutex<BTreeMap<String, usize>>>,
+    /// Keeps the address of a stopped gateway from others.
+    _held: Option<TcpSocket>,
 }
 
 impl Gateway {
@@ -31,13 +34,15 @@ impl Gateway {
                 thread::spawn(move || serve(&connection, answers, &counts));
             }
         });
-        Self { address, read }
+        Self { address, read, _held: None }
     }
 
     /// A stopped gateway: nothing listens at its address.
     fn stopped() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        Self { address: listener.local_addr().expect("an address"), read: Arc::default() }
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
+        let address = socket.local_addr().expect("an address");
+        Self { address, read: Arc::default(), _held: Some(socket) }
     }
 
     fn read(&self, method: &str) -> usize {

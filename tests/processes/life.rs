@@ -5,6 +5,7 @@ use super::child::Child;
 use super::support::gateway::{WEB, serve_sandbox};
 use super::support::losing::Losing;
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::store::Store;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -22,7 +23,7 @@ use tokio::task::JoinHandle;
 const RELOADS: usize = 100;
 const RESTARTS: usize = 20;
 /// Longest wait for an expected event.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn v1() -> String {
     serve_sandbox(&Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() })).await
@@ -330,11 +331,17 @@ fn answer(socket: &mut BufReader<TcpStream>) -> std::io::Result<String> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_that_arrived_before_the_end_are_answered_by_a_process_that_had_no_time_to_look() {
     const REQUEST: &[u8] = b"GET /api/v2/users/me/ HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    /// Time for the next request of a kept connection.
+    const NEXT: Duration = Duration::from_millis(250);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("notify");
+    let notified = Arc::new(UnixDatagram::bind(&path).expect("a socket"));
+    notified.set_read_timeout(Some(PATIENCE)).expect("a time");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let address = listener.local_addr().expect("an address");
-    let env = [("CAUSEWAY_LIMITS__RATE__UNAUTHENTICATED", "0")];
-    let process = Handed::start(&listener, &v1().await, "sqlite::memory:", &env);
-    let asking = move || {
+    let (address, v1, path) = (listener.local_addr().expect("an address"), v1().await, path.display().to_string());
+    let env = [("CAUSEWAY_LIMITS__RATE__UNAUTHENTICATED", "0"), ("NOTIFY_SOCKET", path.as_str())];
+    // Returns false where the process was stopped so late that it may have ended its connections before, as it should.
+    let asking = move |process: Handed, notified: &UnixDatagram| {
         let connect = |_| {
             let socket = TcpStream::connect(address).expect("a connection");
             socket.set_read_timeout(Some(PATIENCE)).expect("a time");
@@ -346,22 +353,33 @@ async fn requests_that_arrived_before_the_end_are_answered_by_a_process_that_had
             let head = answer(socket).expect("an answer");
             assert!(head.starts_with("HTTP/1.1 401"), "{head}");
         }
+        let ending = Instant::now();
         process.signal(Signal::TERM);
-        // Within the 250 ms for the next request of a kept connection.
-        std::thread::sleep(Duration::from_millis(100));
+        while !told(notified).contains("STOPPING=1") {}
+        // Until the connections have heard of it too.
+        std::thread::sleep(Duration::from_millis(50));
         process.signal(Signal::STOP);
-        for socket in &mut kept {
+        let in_time = ending.elapsed() < NEXT;
+        for socket in kept.iter_mut().filter(|_| in_time) {
             socket.get_mut().write_all(REQUEST).expect("written");
         }
-        std::thread::sleep(Duration::from_millis(500));
+        std::thread::sleep(2 * NEXT);
         process.signal(Signal::CONT);
-        for socket in &mut kept {
+        for socket in kept.iter_mut().filter(|_| in_time) {
             let head = answer(socket).expect("an answer to what came in time");
             assert!(head.starts_with("HTTP/1.1 401") && head.contains("connection: close"), "{head}");
         }
         process.stop_waiting();
+        in_time
     };
-    tokio::task::spawn_blocking(asking).await.expect("every request is answered");
+    for _ in 0..20 {
+        let (process, notified) = (Handed::start(&listener, &v1, "sqlite::memory:", &env), Arc::clone(&notified));
+        let asked = tokio::task::spawn_blocking(move || asking(process, &notified));
+        if asked.await.expect("every request is answered") {
+            return;
+        }
+    }
+    panic!("no process could be stopped in time");
 }
 
 /// A delete takes several calls of v1. Its client leaves after the first call, and then the process is told to end.
@@ -408,17 +426,32 @@ async fn a_write_whose_client_has_left_is_carried_out_to_its_end_before_the_proc
     assert_eq!(child["parent"], Value::Null);
 }
 
+/// Waits until the store has the rows of so many requests with a key.
+async fn until_noted(url: &str, v1: &str, requests: i64) {
+    let store = Store::open(url, v1).await.expect("the store");
+    let patience = Instant::now() + PATIENCE;
+    loop {
+        let rows = store.stats(url).await.expect("its rows").rows;
+        if rows.contains(&("repeatable_request", requests)) {
+            break;
+        }
+        assert!(Instant::now() < patience, "not {requests} requests: {rows:?}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    store.close().await;
+}
+
 /// Creates of one list wait for each other. Their clients leave, and then the process is told to end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writes_with_a_key_whose_clients_have_left_are_carried_out_and_noted_before_the_process_ends() {
-    const CREATES: usize = 4;
+    const CREATES: i64 = 4;
     let v1 = v1().await;
     let wire = Losing::before(&v1).await;
     let folder = tempfile::tempdir().expect("a folder");
     let store = format!("sqlite:{}", folder.path().join("store.db").display());
     let mut child = Child::start(wire.base_url(), &store).await;
     let (client, labels) = (super::client(), format!("{WEB}/labels/"));
-    let create = |base: &str, number: usize| {
+    let create = |base: &str, number: i64| {
         let request = client.post(format!("{base}{labels}")).header("x-api-key", "ada");
         let request = request.header("idempotency-key", format!("left-{number}"));
         let body = json!({"name": format!("left {number}")}).to_string();
@@ -429,6 +462,7 @@ async fn writes_with_a_key_whose_clients_have_left_are_carried_out_and_noted_bef
     }
     let leaving: Vec<_> = (0..CREATES).map(|number| tokio::spawn(create(child.base(), number))).collect();
     wire.held().await;
+    until_noted(&store, wire.base_url(), CREATES).await;
     // By then the others wait for their turn.
     tokio::time::sleep(Duration::from_millis(500)).await;
     for left in leaving {

@@ -35,9 +35,12 @@ mod support;
 
 use causeway::store::Store;
 use serde_json::Value;
+use std::time::{Duration, Instant};
 
 /// The key of the caller.
 const KEY: &str = "ada";
+/// How long a database may be silent that nobody disturbs: on a busy machine it gets no processor time for a moment.
+const SILENT: Duration = Duration::from_secs(10);
 
 /// A client of plain HTTP.
 fn client() -> reqwest::Client {
@@ -63,7 +66,26 @@ async fn send(client: &reqwest::Client, base: &str, method: &str, path: &str, bo
     (status, serde_json::from_slice(&answer.bytes().await.expect("a body")).unwrap_or_default())
 }
 
-/// The same; returns the whole response.
+/// The same where nobody disturbs the database. A machine that is too busy may: a request that is refused because the
+/// database is silent was not carried out and is sent again for a while.
+async fn send_again(
+    client: &reqwest::Client,
+    base: &str,
+    method: &str,
+    path: &str,
+    body: Option<Value>,
+) -> (u16, Value) {
+    let begun = Instant::now();
+    loop {
+        let answer = send(client, base, method, path, body.clone()).await;
+        if answer.1["code"] != "store_unavailable" || begun.elapsed() > SILENT {
+            return answer;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// The same as `send`; returns the whole response.
 async fn asked(
     client: &reqwest::Client,
     base: &str,

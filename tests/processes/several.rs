@@ -151,8 +151,8 @@ async fn a_process_that_dies_between_v1_and_the_store_holds_nobody_up() {
         assert_eq!(status, 503, "{list}");
         assert!(killed.elapsed() < PATIENCE, "{list}");
     };
-    // It took 34 s before.
-    assert!(killed.elapsed() < Duration::from_secs(10), "{:?}", killed.elapsed());
+    // It took 34 s before, and takes 4 s on a machine that is not busy.
+    assert!(killed.elapsed() < Duration::from_secs(20), "{:?}", killed.elapsed());
     let row = list["data"].as_array().expect("a page").iter().find(|row| row["id"] == item["id"]).expect("its row");
     assert_eq!((&row["name"], &row["type_id"]), (&json!("whole"), &kind["id"]), "finished by the other: {row}");
 }
@@ -205,7 +205,8 @@ async fn without_the_database_kept_reads_are_answered_quickly_and_the_rest_is_re
         let body = json!({"name": "Never", "color": "#112233"});
         let (status, refused) = send(&client, gateway.base(), "POST", &states, Some(body)).await;
         assert_eq!((status, refused["code"].as_str()), (503, Some("store_unavailable")), "{refused}");
-        assert!(sent.elapsed() < Duration::from_secs(2), "{:?}", sent.elapsed());
+        // One that waits for a connection to the database takes 5 s.
+        assert!(sent.elapsed() < Duration::from_secs(4), "{:?}", sent.elapsed());
         if cut {
             wire.cut(false)
         } else {

@@ -7,10 +7,10 @@ use super::child::Child;
 use super::client;
 use super::support::gateway::serve_sandbox;
 use super::support::losing::Losing;
-use super::support::postgres::Database;
+use super::support::postgres::{Database, late_answers};
 use super::support::redis::Redis;
 use bytes::Bytes;
-use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::sandbox::{Config, JournalEntry, Sandbox, Seed};
 use causeway::store::Store;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -23,6 +23,12 @@ const KEY: &str = "demo-admin-key";
 const SECRET: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
 /// The freshness window of these gateways.
 const FRESH: Duration = Duration::from_secs(1);
+/// Longest wait of a gateway for the database before it refreshes for itself, and the words of its log about that.
+const QUICK: Duration = Duration::from_millis(250);
+const ALONE: &str = "an index is refreshed for this process alone";
+/// Age up to which the proof of a key in a project is used again, as it is by default.
+const PROOF: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(30);
 /// Time between two reads of a client.
 const PAUSE: Duration = Duration::from_millis(25);
 
@@ -58,7 +64,11 @@ impl Deployment {
 
     async fn gateway(&self, v1: &str) -> Child {
         let fresh = format!("{}s", FRESH.as_secs());
-        let env = [("CAUSEWAY_INDEX__FRESHNESS", fresh.as_str()), ("CAUSEWAY_INDEX__AHEAD", "false")];
+        let env = [
+            ("CAUSEWAY_INDEX__FRESHNESS", fresh.as_str()),
+            ("CAUSEWAY_INDEX__AHEAD", "false"),
+            ("CAUSEWAY_LOG__FILTER", "error,causeway::cli::serve=info,causeway_index=debug"),
+        ];
         Child::start_with(v1, &self.database.url(), &env).await
     }
 
@@ -101,6 +111,7 @@ impl Deployment {
     /// Starts three gateways, restarts each, and returns the calls of v1 in the form of [`Deployment::calls`].
     async fn rolling_restart(&self, start: impl AsyncFn() -> Child) -> (usize, BTreeMap<String, usize>) {
         let mut gateways = [start().await, start().await, start().await];
+        self.until_asked(3).await;
         let mut expected = Vec::new();
         for gateway in &gateways {
             expected = self.names(gateway, "1").await;
@@ -112,7 +123,18 @@ impl Deployment {
             *gateway = start().await;
             assert_eq!(self.names(gateway, "1").await, expected);
         }
+        self.until_asked(3).await;
         self.calls()
+    }
+
+    /// Waits until so many processes have asked, each at its start, whether v1 answers.
+    async fn until_asked(&self, processes: usize) {
+        let patience = Instant::now() + PATIENCE;
+        let is_start = |entry: &&JournalEntry| entry.key.as_deref() == Some("causeway-start");
+        while self.sandbox.journal().iter().filter(is_start).count() < processes {
+            assert!(Instant::now() < patience, "a process does not ask whether v1 answers");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     async fn store(&self) -> Store {
@@ -144,9 +166,18 @@ async fn names(client: &reqwest::Client, base: &str, items: &str, search: &str) 
 /// Versions of an item that is changed past the gateways, with the latest time from which each was there.
 type Versions = Arc<Mutex<Vec<Instant>>>;
 
-/// Reads from all gateways for some time while an item is changed past them; returns the number of pages that v1 was
-/// asked for, and the number of reads.
-async fn read_all_the_time(deployment: &Deployment, gateways: &[Child], time: Duration) -> (usize, usize) {
+/// What v1 was asked for while clients read all the time.
+#[derive(Debug)]
+struct Asked {
+    pages: usize,
+    /// Number of pages that are enough.
+    most: usize,
+    /// Number of pages that one process must ask for.
+    least: usize,
+}
+
+/// Reads from all gateways for some time while an item is changed past them.
+async fn read_all_the_time(deployment: &Deployment, gateways: &[Child], time: Duration) -> Asked {
     let (_, page) = deployment.send(&gateways[0], "GET", "?per_page=1&order_by=id", None).await;
     let id = page["data"][0]["id"].as_str().expect("an item").to_owned();
     deployment.write_past(&id, &json!({"name": "zebra 0"}));
@@ -154,8 +185,10 @@ async fn read_all_the_time(deployment: &Deployment, gateways: &[Child], time: Du
     for gateway in gateways {
         assert_eq!(deployment.names(gateway, "zebra").await, ["zebra 0"]);
     }
+    let alone = || gateways.iter().map(|gateway| gateway.times_said(ALONE)).sum::<usize>();
+    let (before, began) = (alone(), Instant::now());
     deployment.sandbox.clear_journal();
-    let (versions, end) = (Versions::new(Mutex::new(vec![Instant::now()])), Instant::now() + time);
+    let (versions, end) = (Versions::new(Mutex::new(vec![began])), began + time);
     let readers: Vec<_> = gateways
         .iter()
         .map(|gateway| {
@@ -178,38 +211,43 @@ async fn read_all_the_time(deployment: &Deployment, gateways: &[Child], time: Du
             })
         })
         .collect();
-    while Instant::now() + Duration::from_millis(300) < end {
-        tokio::time::sleep(Duration::from_millis(270)).await;
-        let version = versions.lock().len();
-        deployment.write_past(&id, &json!({"name": format!("zebra {version}")}));
-        versions.lock().push(Instant::now());
-    }
-    let mut reads = 0;
-    for reader in readers {
-        reads += reader.await.expect("no stale answer");
-    }
-    (deployment.calls().0, reads)
+    let reading = async {
+        while Instant::now() + Duration::from_millis(300) < end {
+            tokio::time::sleep(Duration::from_millis(270)).await;
+            let version = versions.lock().len();
+            deployment.write_past(&id, &json!({"name": format!("zebra {version}")}));
+            versions.lock().push(Instant::now());
+        }
+        let mut reads = 0;
+        for reader in readers {
+            reads += reader.await.expect("no stale answer");
+        }
+        reads
+    };
+    let (reads, late) = late_answers(&deployment.database.url(), QUICK / 4, reading).await;
+    let windows = began.elapsed().as_secs() as usize / FRESH.as_secs() as usize;
+    let (pages, others) = deployment.calls();
+    // Where the database is slow, the gateways refresh each for itself, as they should.
+    let alone = if late > 0 { alone() - before } else { 0 };
+    println!(
+        "{} processes, {windows} windows: {pages} pages of v1 for {reads} reads, {alone} of them because of {late} \
+         late answers of the database; {others:?}",
+        gateways.len(),
+    );
+    // One for each window, one at the edge, and an allowance for a busy machine.
+    Asked { pages, most: windows + 2 + windows / 10 + alone, least: windows.min(reads) / 2 }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_that_are_read_all_the_time_ask_v1_as_often_as_one() {
     let time = Duration::from_secs(long(8, 60));
-    let windows = time.as_secs() as usize / FRESH.as_secs() as usize;
-    let mut pages = Vec::new();
     for count in [1, 3] {
         let deployment = Deployment::new().await;
         let gateways = deployment.gateways(count).await;
-        let (read, reads) = read_all_the_time(&deployment, &gateways, time).await;
-        println!(
-            "{count} processes, {windows} windows: {read} pages of v1 for {reads} reads; {:?}",
-            deployment.calls().1
-        );
-        pages.push(read);
+        let asked = read_all_the_time(&deployment, &gateways, time).await;
+        assert!(count > 1 || asked.pages >= asked.least, "one process refreshes: {asked:?}");
+        assert!(asked.pages <= asked.most, "{count} processes: {asked:?}");
     }
-    // One for each window, one at the edge, and an allowance for a busy machine.
-    let most = windows + 2 + windows / 10;
-    assert!(pages[0] >= windows / 2, "one process refreshes: {pages:?}");
-    assert!(pages.iter().all(|pages| *pages <= most), "{pages:?} pages where {most} are enough");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -277,10 +315,17 @@ async fn with_redis_a_rolling_restart_of_three_asks_for_no_proof_again() {
         ("CAUSEWAY_INDEX__AHEAD", "false"),
     ];
     let start = async || Child::start_with(&deployment.v1, &deployment.database.url(), &env).await;
+    let begun = Instant::now();
     let (pages, others) = deployment.rolling_restart(start).await;
     println!("rolling restart of three, with Redis: {pages} pages of work items; others {others:?}");
     assert!(pages <= 3, "{pages} pages");
-    assert_eq!(others, BTreeMap::from([("me".to_owned(), 3)]), "each start asks once, and no key is proven again");
+    // A machine that takes longer than a proof lasts proves the key again, once each time.
+    let again = begun.elapsed().as_secs() / PROOF.as_secs();
+    let proofs = others.values().sum::<usize>() - 3;
+    assert!(
+        others["me"] >= 3 && proofs as u64 <= again,
+        "each start asks once, and no key is proven again: {others:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -305,7 +350,7 @@ async fn a_process_that_dies_while_it_refreshes_holds_the_others_up_for_a_moment
     let asked = Instant::now();
     assert_eq!(deployment.names(&second, "heron").await, Vec::<String>::new());
     println!("answered after {:?}", asked.elapsed());
-    assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
+    assert!(asked.elapsed() < Duration::from_secs(20), "{:?}", asked.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

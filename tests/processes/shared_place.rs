@@ -9,6 +9,8 @@ use causeway::sandbox::{Config, Sandbox, Seed};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// Longest wait for an expected event.
+const PATIENCE: Duration = Duration::from_secs(30);
 const WORD: &str = "a-word-that-is-not-told";
 
 /// A Redis with a user that has the rights named in `docs/several-gateways.md`.
@@ -46,7 +48,7 @@ async fn a_redis_behind_tls_is_used_by_a_user_of_its_own() {
     let gateway = Child::start_with(&v1().await, "sqlite::memory:", &env).await;
     let ask = client().get(format!("{}/api/v2/users/me/", gateway.base())).header("X-Api-Key", "ada");
     assert_eq!(ask.send().await.expect("an answer").status(), 200);
-    let patience = Instant::now() + Duration::from_secs(5);
+    let patience = Instant::now() + PATIENCE;
     loop {
         let contents = redis.contents();
         // The limit, the quota, the proof and the process.
@@ -81,7 +83,7 @@ async fn a_redis_that_is_not_there_yet_keeps_nobody_from_serving() {
     let ask = || client().get(format!("{}/api/v2/users/me/", gateway.base())).header("X-Api-Key", "ada").send();
     assert_eq!(ask().await.expect("an answer").status(), 200);
     redis.start_again();
-    let patience = Instant::now() + Duration::from_secs(10);
+    let patience = Instant::now() + PATIENCE;
     while redis.scripts_run() < 2 {
         assert_eq!(ask().await.expect("an answer").status(), 200);
         assert!(Instant::now() < patience, "Redis is not used");

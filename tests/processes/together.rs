@@ -3,7 +3,7 @@
 use super::child::Child;
 use super::support::gateway::serve_sandbox;
 use super::support::random::Random;
-use super::{send, sound, support};
+use super::{send_again, sound, support};
 use causeway::sandbox::{Config, Sandbox, Seed};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ impl Pair {
     }
 
     async fn send(&self, which: usize, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
-        send(&self.client, self.children[which].base(), method, path, body).await
+        send_again(&self.client, self.children[which].base(), method, path, body).await
     }
 
     async fn made(&self, which: usize, path: &str, body: Value) -> String {
@@ -106,7 +106,7 @@ async fn invariants_hold_under_two_gateways_at_once() {
                         _ => ("POST", format!("{ACME}work-item-types/{wide}/mark-default/"), json!({})),
                     };
                     let base = &bases[(turn + number) % 2];
-                    let (status, answer) = send(&client, base, method, &path, Some(body)).await;
+                    let (status, answer) = send_again(&client, base, method, &path, Some(body)).await;
                     assert!([200, 201, 400, 409].contains(&status), "{method} {path}: {status} {answer}");
                     *statuses.entry(status).or_default() += 1;
                 }

@@ -2,6 +2,7 @@
 //!
 //! Each writer has records of its own, so that at most one write to a record is ever unacknowledged.
 
+use super::SILENT;
 use super::ledger::Ledger;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -14,9 +15,6 @@ const WEB: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-0000
 pub const TYPES: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/work-item-types/";
 /// Path of the project's work items.
 pub const ITEMS: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/work-items/";
-
-/// How long a database may be silent: on a busy machine it gets no processor time for a moment.
-const SILENT: Duration = Duration::from_secs(10);
 
 struct Writer {
     client: reqwest::Client,

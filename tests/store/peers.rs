@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 /// Longer than any wait here, even on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A process of the deployment.
 struct Member {
@@ -57,13 +57,20 @@ async fn unchanged_data_is_read_without_statements_and_changes_show_at_once() {
         known
     };
     read().await;
-    let before = wire.statements();
-    assert!(before > 0, "statements are counted");
-    for _ in 0..500 {
-        read().await;
+    assert!(wire.statements() > 0, "statements are counted");
+    let mut statements = 0;
+    for _ in 0..20 {
+        let (before, mut has_lease) = (wire.statements(), true);
+        for _ in 0..500 {
+            read().await;
+            has_lease &= two.store.oauth().hears_revocations();
+        }
+        statements = wire.statements() - before;
+        // Without its lease, which it may lose on a busy machine, it asks the database for each read.
+        if has_lease || statements < 100 {
+            break;
+        }
     }
-    // A lease that was lost on a busy machine costs a few statements.
-    let statements = wire.statements() - before;
     assert!(statements < 100, "{statements} statements for 500 reads that nobody wrote between");
     for round in 1..=200 {
         let bumped = one.store.bump_epoch(PROJECT, Vec::new(), None, true).await.expect("a bump");
@@ -197,7 +204,7 @@ async fn a_process_that_is_cut_off_answers_nothing_old_and_holds_nobody_up_for_l
         wire.silence(true);
         let began = Instant::now();
         let bumped = one.store.bump_epoch(PROJECT, Vec::new(), None, true).await.expect("a bump");
-        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
         assert!(bumped > known);
         // The write is acknowledged: from here on the old number may only be returned as outdated.
         match two.store.epoch(PROJECT).await {

@@ -330,6 +330,8 @@ async fn a_purge_that_is_ended_for_an_edit_begins_again() {
     let mut writing = editing.engine().writing().await.unwrap();
     // PostgreSQL ends the process that finds the deadlock first: the purge.
     sqlx::query("SET LOCAL deadlock_timeout = '60s'").execute(&mut *writing).await.unwrap();
+    // Otherwise its session ends when this test takes long.
+    sqlx::query("SET LOCAL idle_in_transaction_session_timeout = 0").execute(&mut *writing).await.unwrap();
     sqlx::query("UPDATE work_item SET changed_at = changed_at").execute(&mut *writing).await.unwrap();
     let purge = tokio::spawn({
         let purging = purging.clone();

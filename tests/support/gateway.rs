@@ -18,6 +18,7 @@ use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -218,6 +219,21 @@ impl Gateway {
     /// Address of its operators' listener, where `admin.listen` is set.
     pub fn operators(&self) -> &str {
         &self.operators
+    }
+
+    /// Waits until this many requests of v2 are being answered. Needs the setting `admin.listen`.
+    pub async fn until_answering(&self, requests: usize) {
+        let line = format!("causeway_places_taken{{pool=\"v2\"}} {requests}.0");
+        let begun = Instant::now();
+        loop {
+            let request = Request::get(format!("{}/metrics", self.operators)).body(Full::new(Bytes::new()));
+            let told = self.request(request.expect("a request")).await.expect(200);
+            if String::from_utf8_lossy(&told.bytes).lines().any(|told| told == line) {
+                return;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "{requests} requests have not come");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 
     /// Stops the gateway and waits until it has drained.

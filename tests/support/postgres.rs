@@ -3,12 +3,14 @@
 
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor};
+use std::cell::Cell;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 use tokio::sync::OnceCell;
 use uuid::Uuid;
 
@@ -69,6 +71,24 @@ impl Drop for Database {
             });
         });
         let _ = dropping.join();
+    }
+}
+
+/// Asks the database at `url` again and again until `over` has completed. Returns its result, and how many answers took
+/// longer than `limit`, as on a machine that is too busy.
+pub async fn late_answers<T>(url: &str, limit: Duration, over: impl Future<Output = T>) -> (T, usize) {
+    let (mut connection, late) = (connect(url).await.expect("a connection"), Cell::new(0));
+    let asking = async {
+        for _ in 0.. {
+            let asked = Instant::now();
+            connection.execute("SELECT 1").await.expect("an answer");
+            late.set(late.get() + usize::from(asked.elapsed() > limit));
+            tokio::time::sleep(Duration::from_millis(25)).await;
+        }
+    };
+    tokio::select! {
+        result = over => (result, late.get()),
+        () = asking => unreachable!("it is asked for ever"),
     }
 }
 

@@ -18,6 +18,7 @@ use super::exchange::Delivery;
 pub use super::exchange::{Exchange, Gate, Seen};
 use super::wire::WireRequest;
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt;
@@ -124,7 +125,7 @@ impl ScriptedV1 {
     }
 
     /// Waits until this many calls have arrived; with [`Exchange::held`] a test can act while v1 is
-    /// "thinking". Gives up after 10 s.
+    /// "thinking". Gives up after a minute.
     pub async fn until_called(&self, calls: usize) {
         self.until_counted("calls", calls, |script| script.seen.len()).await;
     }
@@ -146,8 +147,13 @@ impl ScriptedV1 {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
-        let waited = tokio::time::timeout(Duration::from_secs(10), arrived).await;
+        let waited = tokio::time::timeout(Duration::from_secs(60), arrived).await;
         assert!(waited.is_ok(), "v1 had {} {what}, not {wanted}", counted());
+    }
+
+    /// Ends the script: neither earlier nor later calls are judged.
+    pub fn abandon(&self) {
+        self.script().finished = true;
     }
 
     /// Fails with a report unless every exchange of the script was used.
@@ -182,11 +188,11 @@ impl Drop for ScriptedV1 {
 /// A base URL at which nothing listens: connections to it are refused.
 pub async fn nobody() -> String {
     let socket = TcpSocket::new_v4().expect("a socket");
-    socket.bind(([127, 0, 0, 1], 0).into()).expect("a free port");
-    let address = socket.local_addr().expect("an address");
-    // The port stays taken until the tests end, so that nobody else can listen there. The socket itself never listens.
+    socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
+    let base_url = format!("http://{}", socket.local_addr().expect("an address"));
+    // The address stays taken for the rest of the run.
     std::mem::forget(socket);
-    format!("http://{address}")
+    base_url
 }
 
 async fn accept(listener: TcpListener, script: Arc<Mutex<Script>>) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -34,6 +34,8 @@ pub enum Line {
 pub struct Switch {
     address: std::net::SocketAddr,
     line: watch::Sender<Line>,
+    /// Holds the address while connections are refused, so that no other test gets it.
+    held: std::sync::Mutex<Option<TcpSocket>>,
     serving: std::sync::Mutex<Option<JoinHandle<()>>>,
     behind: String,
     asked: Arc<AtomicU32>,
@@ -46,7 +48,8 @@ impl Switch {
         let address = listener.local_addr().expect("an address");
         let behind = base_url.trim_start_matches("http://").to_owned();
         let (line, _) = watch::channel(Line::Up);
-        let switch = Self { address, line, serving: std::sync::Mutex::default(), behind, asked: Arc::default() };
+        let (held, serving) = (std::sync::Mutex::default(), std::sync::Mutex::default());
+        let switch = Self { address, line, held, serving, behind, asked: Arc::default() };
         switch.serve(listener);
         switch
     }
@@ -79,11 +82,13 @@ impl Switch {
             if let Some(serving) = serving {
                 serving.abort();
                 let _ = serving.await;
+                let socket = TcpSocket::new_v4().expect("a socket");
+                socket.set_reuseaddr(true).expect("an option");
+                socket.bind(self.address).expect("the same port");
+                *self.held.lock().expect("a lock") = Some(socket);
             }
         } else if before == Line::Refusing {
-            let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
-            socket.set_reuseaddr(true).expect("an option");
-            socket.bind(self.address).expect("the same port");
+            let socket = self.held.lock().expect("a lock").take().expect("the same port");
             self.serve(socket.listen(1024).expect("a listener"));
         }
         self.line.send_replace(line);

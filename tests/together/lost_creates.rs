@@ -70,7 +70,7 @@ async fn an_item_of_the_default_assignee_is_no_answer_to_a_create_for_nobody() {
 /// v1 carries the create out after the gateway has given it up, so lists that were read in between lack the record.
 #[tokio::test]
 async fn a_record_that_is_found_is_in_the_next_list() {
-    let settings = [("store.late_write", "1h"), ("limits.deadline", "3s"), ("index.freshness", "10m")];
+    let settings = [("store.late_write", "1h"), ("limits.deadline", "8s"), ("index.freshness", "10m")];
     let stage = Stage::new(&settings).await;
     let (gateway, path, body) = (&stage.gateway, items(), json!({"name": "late"}));
     let lists = async |path: &str, rows: &str| {

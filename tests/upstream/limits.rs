@@ -78,7 +78,7 @@ async fn after_retry_after_the_next_request_is_taken() {
     assert!((1..=2).contains(&wait), "a slot comes back every second and a half: {wait}");
     tokio::time::sleep(Duration::from_secs(wait)).await;
     gateway.get("ada", ME).await.expect(200);
-    assert!(begun.elapsed() < Duration::from_secs(wait + 2));
+    assert!(begun.elapsed() < Duration::from_secs(wait + 10));
 }
 
 #[tokio::test]
@@ -100,12 +100,14 @@ async fn from(gateway: &Gateway, key: &str, client: &str) -> Answer {
 async fn failed_attempts_are_limited_by_address_and_cost_v1_nothing_then() {
     let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("limits.rate.unauthenticated", "3")]).await;
     gateway.get("ada", ME).await.expect(200);
+    let begun = Instant::now();
     for number in 0..3 {
         gateway.get(&format!("guess-{number}"), ME).await.expect_problem(401, "unauthorized");
     }
     let refused = gateway.get("guess-3", ME).await.expect_problem(429, "rate_limited");
     let wait: u64 = refused.headers["retry-after"].parse().expect("whole seconds");
-    assert!((15..=20).contains(&wait), "{wait}");
+    // A place comes back 20 s after the first of them was taken.
+    assert!(wait <= 20 && wait + begun.elapsed().as_secs() + 1 >= 20, "{wait}");
     gateway.sandbox().clear_journal();
     gateway.get("guess-4", ME).await.expect_problem(429, "rate_limited");
     gateway.get("bob", ME).await.expect_problem(429, "rate_limited");
@@ -119,7 +121,7 @@ async fn failed_attempts_are_limited_by_address_and_cost_v1_nothing_then() {
 /// v1 does not count them either (`throttle_forbidden_is_not_counted`).
 #[tokio::test]
 async fn calls_with_wrong_keys_use_nothing_of_the_quota_that_all_keys_share() {
-    let settings = [("upstream.total_quota", "12"), ("limits.deadline", "1s")];
+    let settings = [("upstream.total_quota", "12"), ("limits.deadline", "10s")];
     let gateway = Gateway::sandboxed_with(Seed::Recorded, &settings).await;
     for number in 0..20 {
         let wrong = format!("wrong-{number}");

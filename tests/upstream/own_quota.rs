@@ -99,7 +99,7 @@ async fn the_callers_own_key_does_the_work_where_v1_does_not_answer_to_that_of_t
     wire.fall_silent_for("service");
     let gateway = Gateway::with(wire.base_url(), &[("upstream.service_key", "service")]).await;
     let path = format!("{WEB}/work-items/?priority=none");
-    let asked = tokio::time::timeout(Duration::from_secs(15), gateway.get("bob", &path)).await;
+    let asked = tokio::time::timeout(Duration::from_secs(28), gateway.get("bob", &path)).await;
     let answer = asked.expect("no wait for another key");
     assert!(!answer.expect(200).headers.contains_key("age"));
     assert!(sandbox.journal().iter().all(|call| call.key.as_deref() == Some("bob")));

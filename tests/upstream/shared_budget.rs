@@ -44,7 +44,7 @@ async fn ask(client: &Client, key: &str, ctx: &Context) -> Result<V1Response, V1
 
 /// A context for a call that does not wait for quota.
 fn impatient() -> Context {
-    Context::new("req-2", Duration::from_secs(2))
+    Context::new("req-2", Duration::from_secs(10))
 }
 
 /// Makes calls until one would have to wait, and returns their number.
@@ -57,7 +57,7 @@ async fn use_up(client: &Client, key: &str) -> usize {
 }
 
 async fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let patience = Instant::now() + Duration::from_secs(20);
+    let patience = Instant::now() + Duration::from_secs(60);
     while !done() {
         assert!(Instant::now() < patience, "waited too long for: {what}");
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -86,7 +86,7 @@ async fn start_again(redis: &mut Redis, all: &[(Shared, Client)]) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_window_sees_more_calls_than_the_quota_whoever_makes_them() {
-    const WINDOW: Duration = Duration::from_millis(1500);
+    const WINDOW: Duration = Duration::from_secs(3);
     const QUOTA: usize = 20;
     let (redis, v1) = (Redis::start(), ScriptedV1::start().await);
     v1.expect(me().repeated());
@@ -178,7 +178,7 @@ async fn a_429_that_one_gets_holds_all_back() {
     let outcome = all[0].1.write(&V1Key::new("ada"), write, &impatient(), None).await;
     assert!(matches!(outcome, Outcome::NotDone(NotDone::Refused(_))), "{outcome:?}");
     // The message is sent without waiting for it.
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
     let wait = ask(&all[1].1, "ada", &impatient()).await.map(drop);
     assert!(matches!(wait, Err(V1Error::Limited(short)) if short.wait > Duration::from_secs(20)), "{wait:?}");
     assert_eq!(v1.calls(), 1);
@@ -325,7 +325,7 @@ async fn a_call_that_is_not_made_after_all_is_given_back() {
     let room = all[0].1.budget.keep_room(key, 3, &ctx).await.expect("room");
     assert_eq!(use_up(&all[1].1, "ada").await, 1, "the others have what is left");
     drop(room);
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(use_up(&all[2].1, "ada").await, 3);
     v1.finish();
 }

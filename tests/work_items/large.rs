@@ -16,7 +16,7 @@ async fn a_delete_does_not_wait_until_all_ids_are_compared() {
     let wire = Switch::before(&serve_sandbox(&sandbox).await).await;
     let gateway = Gateway::with(
         &wire.base_url(),
-        &[("limits.deadline", "8s"), ("index.freshness", "0s"), ("upstream.quota", "0")],
+        &[("limits.deadline", "20s"), ("index.freshness", "0s"), ("upstream.quota", "0")],
     )
     .await;
     let items = format!("{WEB}/work-items/");

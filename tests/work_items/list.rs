@@ -246,7 +246,7 @@ fn deltas(gateway: &Gateway) -> usize {
 }
 
 async fn until_deltas(gateway: &Gateway, wanted: usize) -> bool {
-    for _ in 0..200 {
+    for _ in 0..1000 {
         if deltas(gateway) >= wanted {
             return true;
         }

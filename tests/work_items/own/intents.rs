@@ -307,7 +307,7 @@ async fn a_service_key_settles_at_start() {
     place.gateway.post("ada", ITEMS, named("lost")).await.expect(504);
     place.settings = vec![("upstream.service_key", "ada")];
     place.restart().await;
-    for _ in 0..200 {
+    for _ in 0..3000 {
         if open(&place).await.is_empty() {
             return;
         }
