@@ -239,7 +239,7 @@ impl V2 {
             }
             Some(key) => {
                 let query = head.uri.query().unwrap_or_default();
-                Box::pin(self.idempotency.answer(job, key, head.uri.path(), query)).await
+                Box::pin(self.idempotency.answer(job, key, query)).await
             }
         }
     }

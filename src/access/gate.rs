@@ -3,7 +3,7 @@
 //!
 //! May use: `context`, `plan`, this folder, `refusal`.
 
-use super::{Access, Caller, ProjectCard, Role, WorkspaceRole};
+use super::{Access, Caller, ProjectCard, Role, WorkspaceRole, paths};
 use crate::context::Context;
 use crate::plan::{Known, Operation, Resource, Surface, is_in_key};
 use crate::refusal::Refusal;
@@ -100,6 +100,7 @@ pub async fn check_visible(
         Surface::User => Ok(ProvenAccess::Person),
         // A look-up by human key proves access to the project that it finds, and answers 404 in all other cases.
         Surface::Workspace if operation.path.variables().any(|name| name == "identifier") => {
+            paths::check(variable("slug"))?;
             Ok(ProvenAccess::Person)
         }
         Surface::Workspace => {

@@ -101,12 +101,12 @@ impl Idempotency {
         }
     }
 
-    /// Carries `job` out, unless this was done for the same key; `path` and `query` are those of the request.
+    /// Carries `job` out, unless this was done for the same key; `query` is that of the request.
     ///
     /// # Errors
     /// 422 for another request with this key; 409 while it runs; 429 when too much is stored for the credential; 502 when
     /// its outcome is unknown; otherwise the refusal of this request, or of the first one with this key.
-    pub async fn answer(&self, job: Job, key: Key, path: &str, query: &str) -> Result<Reply, Refusal> {
+    pub async fn answer(&self, job: Job, key: Key, query: &str) -> Result<Reply, Refusal> {
         // A caller that has lost the permission learns nothing about the outcome.
         job.check_role().await?;
         let body = match &job.call.body {
@@ -115,11 +115,13 @@ impl Idempotency {
             // A request whose body cannot be compared with that of a repetition is not carried out with a key.
             Err(refusal) => return Err(refusal.clone()),
         };
+        // A client may write the ids of one path in either case.
+        let path = format!("/{}", job.operation().path.fill_known(|name| job.variable(name)));
         let request = RepeatableRequest {
-            id: key.place(&job.call.caller, &job.operation().id, path),
+            id: key.place(&job.call.caller, &job.operation().id, &path),
             user: job.call.caller.user.id,
             credential: job.call.caller.credential,
-            fingerprint: key::fingerprint(path, query, body),
+            fingerprint: key::fingerprint(&path, query, body),
         };
         // Begun in the task that survives the client: otherwise a key could stay taken although no attempt runs. The end
         // of the process waits for all of the task, so that its outcome is noted.

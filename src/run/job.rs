@@ -203,7 +203,8 @@ impl Job {
         &self.call.caller.key
     }
 
-    pub(super) fn variable(&self, name: &str) -> Option<&str> {
+    /// Returns the value of a path variable; ids are in lower case.
+    pub fn variable(&self, name: &str) -> Option<&str> {
         self.call.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 

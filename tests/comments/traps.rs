@@ -114,11 +114,15 @@ async fn trap_35_trap_40_an_admin_of_the_workspace_moderates_as_well() {
     let (one, edit) = (format!("/api/{comments}{id}/"), json!({"comment_html": "<p>moderated</p>"}));
     gateway.patch("kim", &one, edit.clone()).await.expect_problem(403, "forbidden");
     // A caller without the right to write does not learn that the version differs.
-    let demanding = gateway.send_with("kim", "PATCH", &one, Some(&edit), &[("if-match", "\"other\"")]).await;
-    demanding.expect_problem(403, "forbidden");
+    for demanded in ["\"other\"", "malformed"] {
+        let demanding = gateway.send_with("kim", "PATCH", &one, Some(&edit), &[("if-match", demanded)]).await;
+        demanding.expect_problem(403, "forbidden");
+    }
     gateway.patch("ada", &one, edit.clone()).await.expect(200);
     let other = gateway.send_with("ada", "PATCH", &one, Some(&edit), &[("if-match", "\"other\"")]).await;
     other.expect_problem(412, "precondition_failed");
+    let malformed = gateway.send_with("ada", "PATCH", &one, Some(&edit), &[("if-match", "malformed")]).await;
+    malformed.expect_problem(400, "validation_error");
     gateway.delete("ada", &one).await.expect(204);
 }
 

@@ -142,6 +142,14 @@ async fn children_are_detached_by_one_patch_each() {
 }
 
 #[tokio::test]
+async fn a_delete_of_a_missing_item_costs_one_read_and_no_walk() {
+    let place = proven(&[]).await;
+    let missing = format!("{}{}/", list(), Uuid::from_u128(7));
+    let answer = place.send("ada", "DELETE", &missing, None).await.expect_problem(404, "resource_not_found");
+    assert_eq!(answer.calls(), 1);
+}
+
+#[tokio::test]
 async fn comments_cost_what_their_mapping_says() {
     let place = proven(&[]).await;
     let (create, update) = (operation("work_item_comments_create"), operation("work_item_comments_update"));

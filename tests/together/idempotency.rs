@@ -113,6 +113,7 @@ async fn the_key_belongs_to_one_request_of_one_person() {
     let body = json!({"name": "mine"});
     let first = post(&gateway, "ada", &labels(), &body, "k").await.expect(201);
     alike(&post(&gateway, "ada", &labels(), &body, "\"k\"").await, &first);
+    alike(&post(&gateway, "ada", &labels().replace("-c000-", "-C000-"), &body, "k").await, &first);
     let other = post(&gateway, "ada", &labels(), &json!({"name": "other"}), "k").await;
     other.expect_problem(422, "idempotency_key_reused");
     let other = post(&gateway, "ada", &format!("{}?x=1", labels()), &body, "k").await;

@@ -74,7 +74,8 @@ async fn a_slug_that_is_too_long_is_404_and_v1_is_not_asked_for_it() {
     let scene = Scene::unknown().await;
     scene.expect(Exchange::get("users/me/").recorded("users", "users_me_admin").repeated());
     let workspace = format!("/api/v2/workspaces/{}", "a".repeat(256));
-    for path in [web("states/").replace("/api/v2/workspaces/acme", &workspace), format!("{workspace}/features/")] {
+    let in_project = web("states/").replace("/api/v2/workspaces/acme", &workspace);
+    for path in [in_project, format!("{workspace}/features/"), format!("{workspace}/work-items/WEB-1/")] {
         scene.gateway.get("ada", &path).await.expect_problem(404, "resource_not_found");
     }
     scene.v1.finish();

@@ -141,7 +141,16 @@ impl InProject<'_> {
     /// Like [`Job::item_by_key`]; 404 also when several items have the key: then it identifies none of them.
     pub(in crate::run) async fn own_item_by_key(&self, key: &HumanKey) -> Result<Item, Refusal> {
         let project = self.card.id;
-        match self.item_by_key(key).await? {
+        let found = match key.has_path() {
+            true => self.item_by_key(key).await?,
+            false => {
+                // The index is read now, because the item may have been created a moment ago.
+                let newest = self.runner.indexes.newest(&self.index_scope()?, self.key(), &self.call.ctx).await;
+                self.explain_refused_read(newest).await?;
+                None
+            }
+        };
+        match found {
             Some((item, owner)) if owner == project => Ok(item),
             Some(_) => Err(Refusal::not_found()),
             None => match self.items_by_number(key).await?.as_slice() {

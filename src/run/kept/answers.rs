@@ -112,8 +112,8 @@ impl Answers {
         Ok(answer)
     }
 
-    /// Reads with `read`, together with all requests that ask now. None when another request's read takes long: then
-    /// the caller must read on its own.
+    /// Reads with `read`, together with all requests that ask now. None when another request's read takes long, or its
+    /// outcome may be about that request's key: then the caller must read on its own.
     pub async fn share<F>(
         &self,
         question: &Question,
@@ -138,7 +138,13 @@ impl Answers {
             Err(_) if own.load(Ordering::Relaxed) => shared.await,
             Err(_) => return None,
         };
-        Some(outcome.map(|kept| kept.value))
+        let outcome = outcome.map(|kept| kept.value);
+        let counts = match &outcome {
+            _ if own.load(Ordering::Relaxed) => true,
+            Ok(answer) => answer.status == 200,
+            Err(refusal) => refusal.is_upstream_failure(),
+        };
+        counts.then_some(outcome)
     }
 }
 
@@ -146,6 +152,8 @@ impl Answers {
 mod tests {
     use super::*;
     use crate::fresh::Clock;
+    use futures_util::future::join_all;
+    use std::sync::atomic::AtomicUsize;
     use uuid::Uuid;
 
     fn question() -> Question {
@@ -217,6 +225,27 @@ mod tests {
         let answers = Answers::new(Duration::ZERO, &Changes::default());
         read(&answers, "1").await;
         assert_eq!(kept(&answers), None);
+    }
+
+    /// Another caller's 404 may be about its key; the own one costs no second call.
+    #[tokio::test]
+    async fn a_refused_read_counts_only_for_the_request_that_began_it() {
+        let (answers, question) = (Answers::new(Duration::from_secs(60), &Changes::default()), question());
+        for (status, without) in [(200, 0), (404, 1)] {
+            let calls = AtomicUsize::new(0);
+            let share = || {
+                answers.share(&question, || {
+                    calls.fetch_add(1, Ordering::Relaxed);
+                    async move { Ok(V1Response { status, ..answer("{}") }) }
+                })
+            };
+            // The first begins a read. The others ask later, so one of them begins the next read, for both.
+            let outcomes = join_all([share(), share(), share()]).await;
+            let statuses: Vec<u16> =
+                outcomes.into_iter().flatten().map(|outcome| outcome.unwrap().status).collect();
+            assert_eq!(calls.load(Ordering::Relaxed), 2);
+            assert_eq!(statuses, vec![status; 3 - without]);
+        }
     }
 
     /// While v1 is in trouble, one read gets no answer, and v1 answers the next ones at once.

@@ -190,13 +190,11 @@ impl Job {
             return ask(request).await;
         }
         let asking = async {
-            if runner.client.breaker.is_troubled() {
-                match Box::pin(runner.answers.share(question, || self.asking(request.clone()))).await {
-                    Some(Ok(answer)) if answer.status == 200 => return Ok(answer),
-                    Some(Err(refusal)) if refusal.is_upstream_failure() => return Err(refusal),
-                    // It may be about the other caller's key, or take long.
-                    _ => {}
-                }
+            if runner.client.breaker.is_troubled()
+                && let Some(outcome) =
+                    Box::pin(runner.answers.share(question, || self.asking(request.clone()))).await
+            {
+                return outcome;
             }
             ask(request).await
         };

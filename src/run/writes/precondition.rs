@@ -27,7 +27,8 @@ impl Job {
     /// that carries a write out, within the write's turn.
     ///
     /// # Errors
-    /// 412; 404 when the record does not exist; errors of the read.
+    /// 404 when the record does not exist; 403 when the caller may not write to it; then 412, or 400 for a malformed
+    /// header; errors of the read.
     pub(in crate::run) async fn check_precondition(&self) -> Result<(), Refusal> {
         let Some(condition) = &self.condition else { return Ok(()) };
         let Some(showing) = self.runner.plan.showing(self.operation()) else { return Ok(()) };
@@ -41,14 +42,18 @@ impl Job {
             Err(Refusal::NotFound { .. }) if self.operation().step == unarchive => None,
             outcome => outcome?,
         };
-        let Some(header) = condition.as_ref().map_err(Clone::clone)?.unmet(version.as_deref()) else {
-            return Ok(());
+        let failure = match condition {
+            Ok(demand) => match demand.unmet(version.as_deref()) {
+                Some(header) => failed(header),
+                None => return Ok(()),
+            },
+            Err(unreadable) => unreadable.clone(),
         };
         if self.operation().may.is_some() {
             let record = Box::pin(list::read_addressed_record(self)).await?;
             Box::pin(rules::may_write(self, &record)).await?;
         }
-        Err(failed(header))
+        Err(failure)
     }
 
     /// Returns the version that v1 shows now for the record of this read, without using caches.

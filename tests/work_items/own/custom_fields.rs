@@ -373,6 +373,25 @@ async fn many_work_items_are_looked_up_together() {
     assert!(changed.calls() <= 4, "{} calls", changed.calls());
 }
 
+/// v1 allows slashes in identifiers, and has no path for such a key.
+#[tokio::test]
+async fn a_key_with_a_slash_names_its_item_in_a_body() {
+    let place = Place::new().await;
+    let gateway = &place.gateway;
+    let task = place.enabled().await;
+    place.new_property(task, relation("blocks", "ISSUE")).await;
+    in_web(&place.sandbox, "PATCH", "", &json!({"identifier": "X/Y"}));
+    let made = gateway.post("ada", ITEMS, json!({"name": "n"})).await.expect(201);
+    let key = format!("x/y-{}", made.json["sequence_id"]);
+    let child = gateway.post("ada", ITEMS, json!({"name": "c", "parent": key})).await.expect(201);
+    assert_eq!(child.text("parent_id"), made.text("id"));
+    let body = json!({"custom_fields": {"blocks": key}});
+    let changed = gateway.patch("ada", &one(&child.text("id")), body).await.expect(200);
+    assert_eq!(changed.json["custom_fields"]["blocks"]["value_detail"]["id"], made.json["id"]);
+    let refused = gateway.post("ada", ITEMS, json!({"name": "c", "parent": "X/Y-999"})).await.expect(400);
+    assert_eq!(refused.error_fields(), ["parent"]);
+}
+
 /// The card that is kept is from before; v1 would have to be asked key by key who has the identifier now.
 #[tokio::test]
 async fn many_keys_name_nothing_once_their_identifier_went_to_another_project() {

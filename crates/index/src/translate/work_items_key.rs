@@ -26,20 +26,25 @@ impl HumanKey {
     /// may have the characters that v1 allows in identifiers (`projects_create_identifier_with_space`), so that the
     /// keys that reads show find their items. Signs, leading zeros and digits of other scripts are rejected.
     pub fn parse(text: &str) -> Option<Self> {
-        Self::beginning(text, char::is_alphabetic)
+        Self::of_form(text, char::is_alphabetic, is_in_key)
     }
 
     /// Reads a key in a body, where the project part may begin with any of its characters: v1 allows identifiers that
-    /// begin with a digit, and finds items by them.
+    /// begin with a digit, and finds items by them. The part may also have slashes.
     pub fn in_body(text: &str) -> Option<Self> {
-        Self::beginning(text, |first| !first.is_whitespace())
+        Self::of_form(text, |first| !first.is_whitespace(), |c| c == '/' || is_in_key(c))
     }
 
-    fn beginning(text: &str, may_begin: impl Fn(char) -> bool) -> Option<Self> {
+    /// Checks whether v1 can look the key up: it has no path for an identifier with a slash.
+    pub fn has_path(&self) -> bool {
+        !self.project.contains('/')
+    }
+
+    fn of_form(text: &str, may_begin: impl Fn(char) -> bool, may_have: impl Fn(char) -> bool) -> Option<Self> {
         let (project, number) = text.rsplit_once('-')?;
         let begins = project.chars().next().is_some_and(may_begin);
         let digits = number.bytes().all(|b| b.is_ascii_digit()) && !number.starts_with('0');
-        if !begins || !digits || !project.chars().all(is_in_key) || project.chars().count() > LONGEST {
+        if !begins || !digits || !project.chars().all(may_have) || project.chars().count() > LONGEST {
             return None;
         }
         // v1 numbers items with 32 bits, so no item has a larger number (`items_key_huge_number`).
@@ -94,12 +99,12 @@ mod tests {
     }
 
     #[test]
-    fn in_a_body_a_key_may_begin_with_a_digit() {
-        for key in ["1A-3", "2020-7", "~A-1", "WEB-7"] {
+    fn in_a_body_a_key_may_begin_with_a_digit_and_have_slashes() {
+        for key in ["1A-3", "2020-7", "~A-1", "WEB-7", "A/B-1"] {
             assert_eq!(HumanKey::in_body(key).unwrap().to_string(), key);
         }
         let id = "3f2504e0-4f89-41d3-9a0c-030500000001";
-        for malformed in [id, "2020-07-01", " A-1", "-7", "1A-03", "7", "1A-", "A/B-1"] {
+        for malformed in [id, "2020-07-01", " A-1", "-7", "1A-03", "7", "1A-", "A.B-1"] {
             assert_eq!(HumanKey::in_body(malformed), None, "{malformed}");
         }
     }

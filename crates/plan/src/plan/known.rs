@@ -6,7 +6,7 @@ use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 /// The v1 path of one work item by its human key.
 pub const BY_KEY: &str = "workspaces/{slug}/work-items/{identifier}/";
 
-/// Checks whether a character can stand in the project part of a human key: all that v1 allows in identifiers
+/// Checks whether a character can stand in the project part of a human key in a path: all that v1 allows in identifiers
 /// (`projects_create_special_identifier`) but the slash, which would end the part of v1's path.
 pub fn is_in_key(c: char) -> bool {
     !c.is_control() && c != '/' && !"&+,:;$^}{*=?@#|'<>.()%!-".contains(c)

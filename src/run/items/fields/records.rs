@@ -88,7 +88,11 @@ pub(super) async fn items_named(
         true => SINGLE_READS,
         false => SINGLE_READS_WITHOUT_INDEX,
     };
-    let ids = match unknown.len() > single_reads {
+    let has_path = |(_, wanted): &(&str, RecordReference<'_>)| match wanted {
+        RecordReference::Id(_) => true,
+        RecordReference::Key(key) => key.has_path(),
+    };
+    let ids = match unknown.len() > single_reads || !unknown.iter().all(has_path) {
         true => by_index(job, &identifier, &unknown).await?,
         false => one_by_one(job, &unknown).await?,
     };

@@ -21,9 +21,15 @@ use uuid::Uuid;
 
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let id = job.pk()?;
-    // The children first: this search refreshes the index, which then proves that the item is live.
-    let children = job.children_of(id).await?;
-    let item = job.live_item(id).await?;
+    let (children, item) = match job.runner.indexes.is_built(&job.index_scope()?) {
+        // The children first: this search refreshes the index, which then proves that the item is live.
+        true => (job.children_of(id).await?, job.live_item(id).await?),
+        // The search would read the whole list, also for an item that does not exist.
+        false => {
+            let item = job.live_item(id).await?;
+            (job.children_of(id).await?, item)
+        }
+    };
     let archived = job.runner.store.archived_below(job.card.id, id).await?;
     // v1 also loads and saves the children, so no other write may change them meanwhile.
     job.take_turns_of_records(children.iter().chain(&archived).copied()).await?;

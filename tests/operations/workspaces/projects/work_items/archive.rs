@@ -87,8 +87,8 @@ async fn delete_detaches_the_children_first() {
     let detached = but(&second(), json!({"parent": null}));
     let mut scene = Scene::in_project()
         .await
-        .then(Exchange::get(&format!("{P}/work-items/?per_page=1000&fields=id,parent")).reply(200, rows))
         .then(read())
+        .then(Exchange::get(&format!("{P}/work-items/?per_page=1000&fields=id,parent")).reply(200, rows))
         .then(Exchange::patch(&child()).body(json!({"parent": null})).reply(200, detached))
         .then(Exchange::delete(&record()))
         .then(read_child().reply(200, second()));
@@ -107,8 +107,8 @@ async fn a_delete_ends_when_an_archived_child_cannot_be_read() {
         .await
         .then(read_child().reply(200, second()))
         .then(Exchange::patch(&child()).reply(200, archived(&second())))
-        .then(no_children())
         .then(read())
+        .then(no_children())
         .then(read_child().html(500, "<h1>Server Error</h1>").repeated());
     scene.ask("POST", &format!("{WEB}/work-items/{TWO}/archive/"), None).await.expect(200);
     let path = format!("{WEB}/work-items/{ONE}/");
