@@ -56,8 +56,8 @@ export async function run({ base, visit, views, told }) {
   const { host } = new URL(operators);
   const wide = views[0];
   await visit("demo-operators", { ...wide, also: [`http://${host}/`] }, async ({ page, shot }) => {
-    // Counts are written every ten seconds.
-    for (let tries = 0; tries < 15; tries += 1) {
+    // Counts are written every ten seconds, and later on a busy machine.
+    for (let tries = 0; tries < 120; tries += 1) {
       await page.goto(operators);
       if (await page.locator("details").count()) break;
       await page.waitForTimeout(1000);

@@ -31,13 +31,13 @@ const freePort = () =>
   });
 
 async function started(base, gateway) {
-  for (let tries = 0; tries < 300; tries += 1) {
+  for (let tries = 0; tries < 1200; tries += 1) {
     if (gateway.exitCode !== null) throw new Error(`the demo ended with ${gateway.exitCode}`);
     const answer = await fetch(`${base}/readyz`).catch(() => null);
     if (answer?.ok) return;
     await new Promise((wake) => setTimeout(wake, 100));
   }
-  throw new Error("the demo did not start in 30 s");
+  throw new Error("the demo did not start in 120 s");
 }
 
 const views = [

@@ -44,18 +44,18 @@ async fn dripping_bytes_does_not_help() {
 #[tokio::test]
 async fn an_idle_connection_outlives_the_head_time_and_ends_at_the_idle_time() {
     let gateway = Gateway::start(|settings| {
-        settings.listen.header_timeout = SHORT;
-        settings.listen.idle_timeout = Duration::from_secs(2);
+        settings.listen.header_timeout = Duration::from_secs(2);
+        settings.listen.idle_timeout = Duration::from_secs(4);
     })
     .await;
     let mut socket = gateway.connect().await;
+    let since = Instant::now();
     let request = b"GET /api/v2/none/ HTTP/1.1\r\nHost: x\r\n\r\n";
     socket.write_all(request).await.unwrap();
     let mut answer = [0; 1024];
     assert!(patiently(socket.read(&mut answer)).await.unwrap() > 0);
-    let since = Instant::now();
     assert!(closes(&mut socket).await);
-    assert!(since.elapsed() >= Duration::from_secs(1), "closed after {:?}", since.elapsed());
+    assert!(since.elapsed() >= Duration::from_secs(3), "closed after {:?}", since.elapsed());
 }
 
 /// The refusal comes before the body was read, and the client continues to use the connection. The body follows after
@@ -100,7 +100,7 @@ async fn a_refused_request_gets_no_100_continue() {
     let begun = Instant::now();
     socket.write_all(head.as_bytes()).await.unwrap();
     assert_eq!(Answer::read(&mut socket).await.status(), 404, "the first answer is the last");
-    assert!(begun.elapsed() < Duration::from_secs(5), "nobody waits for a body that will not come");
+    assert!(begun.elapsed() < Duration::from_secs(9), "nobody waits for a body that will not come");
 }
 
 /// Returns the status of the next answer, whose body has a length.
@@ -190,7 +190,12 @@ async fn a_client_that_does_not_read_its_answer_is_closed() {
 #[tokio::test]
 async fn bytes_buffered_for_connections_count_as_memory() {
     const BUDGET: usize = 1024 * 1024;
-    let gateway = Gateway::start(|settings| settings.limits.memory = BUDGET).await;
+    let gateway = Gateway::start(|settings| {
+        settings.limits.memory = BUDGET;
+        // No head that is counted ends before all have come.
+        settings.listen.header_timeout = Duration::from_secs(60);
+    })
+    .await;
     let large = format!("GET /api/v2/ok/ HTTP/1.1\r\nHost: x\r\nX-Slow: {}", "x".repeat(60_000));
     let (mut held, mut refused) = (Vec::new(), 0);
     for _ in 0..40 {

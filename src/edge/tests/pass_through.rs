@@ -162,11 +162,12 @@ async fn a_v1_that_says_nothing_times_out_and_the_deadline_does_not_apply() {
 async fn only_a_write_is_told_that_it_may_have_been_carried_out() {
     let silent = RawUpstream::answering(b"").await;
     let broken = RawUpstream::answering(b"HTTP/1.1 2").await;
-    for (upstream, status, code) in [(silent, 504, "upstream_timeout"), (broken, 502, "upstream_error")] {
-        let short = |settings: &mut crate::settings::Settings| {
-            settings.upstream.pass_through_timeout = Duration::from_millis(300);
-        };
-        let gateway = Gateway::before(&upstream.address, short, None).await;
+    let (soon, late) = (Duration::from_millis(300), Duration::from_secs(60));
+    for (upstream, wait, status, code) in
+        [(silent, soon, 504, "upstream_timeout"), (broken, late, 502, "upstream_error")]
+    {
+        let waiting = |settings: &mut crate::settings::Settings| settings.upstream.pass_through_timeout = wait;
+        let gateway = Gateway::before(&upstream.address, waiting, None).await;
         for method in ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] {
             let answer = gateway.ask(method, "/api/v1/x/", "").await;
             assert_eq!(answer.status(), status, "{method}");
@@ -306,7 +307,7 @@ async fn a_write_whose_client_leaves_while_there_is_no_connection_was_not_carrie
 async fn a_v1_that_falls_silent_in_the_middle_of_an_answer_is_left() {
     let (listener, address, _) = listening().await;
     let short = |settings: &mut crate::settings::Settings| {
-        settings.upstream.pass_through_timeout = Duration::from_millis(300);
+        settings.upstream.pass_through_timeout = Duration::from_secs(2);
     };
     let gateway = Gateway::before(&address, short, None).await;
     let silent = async {
