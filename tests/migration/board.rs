@@ -37,13 +37,8 @@ async fn the_board_shows_what_has_moved_and_what_is_left() {
     for path in [format!("{V1}/states/"), format!("{WEB}/states/")] {
         gateway.send_with("ada", "GET", &path, None, &[("User-Agent", "tool/1")]).await.expect(200);
     }
-<<<<<<< HEAD
-    for _ in 0..200 {
-        if store.usage().await.expect("rows").len() == 3 {
-=======
     for _ in 0..3000 {
-        if store.usage(0).await.expect("rows").len() == 3 {
->>>>>>> steady
+        if store.usage().await.expect("rows").len() == 3 {
             break;
         }
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
