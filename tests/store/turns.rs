@@ -146,14 +146,9 @@ async fn a_turn_can_grow(place: Place) {
     let store = place.open().await;
     let second = other_process(&place, &store).await;
     let soon = || within(Duration::from_millis(50));
-<<<<<<< HEAD
-    let mut growing = store.growing_turn(vec![alone("rule")], within(Duration::from_secs(60))).await.unwrap();
-    growing.also(vec![alone("child 1"), alone("child 2"), alone("rule")], soon()).await.unwrap();
-=======
-    let mut growing = turn(&store, vec![alone("rule")]).await;
-    let wanted = vec![alone("child 1"), alone("child 2"), alone("rule")];
-    growing.also(wanted, within(Duration::from_secs(60))).await.unwrap();
->>>>>>> steady
+    let patience = within(Duration::from_secs(60));
+    let mut growing = store.growing_turn(vec![alone("rule")], patience).await.unwrap();
+    growing.also(vec![alone("child 1"), alone("child 2"), alone("rule")], patience).await.unwrap();
     for name in ["rule", "child 1", "child 2"] {
         assert!(matches!(second.turn(vec![alone(name)], soon()).await, Err(NoTurn::TooLate)), "{name}");
     }
