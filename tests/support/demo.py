@@ -41,10 +41,12 @@ class Running:
             try:
                 urllib.request.urlopen(url, timeout=5).close()
                 return
-            except urllib.error.HTTPError:
-                return
+            except urllib.error.HTTPError as refused:
+                if refused.code < 500:
+                    return
             except OSError:
-                time.sleep(0.05)
+                pass
+            time.sleep(0.05)
         self.process.kill()
         raise RuntimeError(f"{url} does not answer:\n{self.text()}")
 
