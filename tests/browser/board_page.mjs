@@ -43,6 +43,12 @@ async function until(what, holds, log = () => "") {
   throw new Error(`120 s passed without ${what}\n${log()}`);
 }
 
+// Clicks, and waits for the whole page that this leads to.
+async function follow(page, link) {
+  await link.click();
+  await page.waitForLoadState();
+}
+
 export async function run({ base, program, visit, views, told, freePort }) {
   const project = told().match(/project\s+\S+ \((\S+)\)/)[1];
   const folder = mkdtempSync(join(tmpdir(), "causeway-board-"));
@@ -79,7 +85,7 @@ export async function run({ base, program, visit, views, told, freePort }) {
         await fits("home of operators");
         await usable("home of operators");
         await shot("operators");
-        await page.getByRole("link", { name: "The move from v1 to v2" }).click();
+        await follow(page, page.getByRole("link", { name: "The move from v1 to v2" }));
         assert.match(await page.locator("body").innerText(), /No call was counted yet\.\s+1?\.?\s*Point your v1 clients/);
         await fits("empty");
         await usable("empty");
@@ -136,14 +142,14 @@ export async function run({ base, program, visit, views, told, freePort }) {
         assert.match(await compared.innerText(), /labels_list\s+\d+\s+[1-9]/);
         assert.match(await page.locator("#compared ~ div").nth(1).innerText(), /labels_list/, "the difference has a line");
 
-        await page.getByRole("link", { name: "plane-sdk/1.2.3" }).click();
+        await follow(page, page.getByRole("link", { name: "plane-sdk/1.2.3" }));
         assert.match(await page.locator("form").innerText(), /Only client plane-sdk\/1\.2\.3\. Show all/);
         assert.equal(await clients.locator("tbody tr").count(), 1);
         await look("one-client");
-        await page.getByRole("link", { name: "Show all" }).click();
+        await follow(page, page.getByRole("link", { name: "Show all" }));
         await page.locator("input[name=client]").fill("nobody-of-this-name");
         await page.locator("select[name=days]").selectOption("7");
-        await page.getByRole("button", { name: "Show" }).click();
+        await follow(page, page.getByRole("button", { name: "Show" }));
         assert.match(await page.locator("body").innerText(), /No call of client nobody-of-this-name was counted/);
         await look("none");
         const csv = await fetch(`${board}counts.csv?client=plane-sdk%2F1.2.3`);

@@ -25,7 +25,7 @@ export async function run({ base, visit, views }) {
       }
       // Each page leads on.
       await page.getByRole("link", { name: "Start page" }).click();
-      assert.equal(page.url(), `${base}/`);
+      await page.waitForURL(`${base}/`);
       await page.getByRole("link", { name: "Documentation of v2" }).click();
       await page.waitForSelector(".opblock");
       assert.equal(page.url(), `${base}/api/v2/docs/`);

@@ -22,10 +22,12 @@ const axe = readFileSync(tools.resolve("axe-core/axe.min.js"), "utf8");
 const here = dirname(fileURLToPath(import.meta.url));
 mkdirSync(screenshots, { recursive: true });
 
+// Another process can get a port that the system chooses before it is used here, so it is one below those (and above the
+// last one that browsers refuse).
 const freePort = () =>
   new Promise((done) => {
-    const probe = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = probe.address();
+    const port = 11_000 + Math.floor(Math.random() * 21_000);
+    const probe = createServer().once("error", () => done(freePort())).listen(port, "127.0.0.1", () => {
       probe.close(() => done(port));
     });
   });

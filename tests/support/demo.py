@@ -1,5 +1,7 @@
 """A running `causeway` for tests written in Python: started, waited for, stopped."""
 
+import contextlib
+import random
 import re
 import signal
 import socket
@@ -11,10 +13,13 @@ import urllib.request
 
 
 def free_address():
-    """Returns an address of this machine with a free port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{probe.getsockname()[1]}"
+    """Returns an address of this machine with a free port. Another process can get a port that the system chooses
+    before it is used here, so it is one below those."""
+    while True:
+        address = ("127.0.0.1", random.randrange(11_000, 32_000))
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(address)
+            return "{}:{}".format(*address)
 
 
 class Running:
@@ -36,10 +41,12 @@ class Running:
             try:
                 urllib.request.urlopen(url, timeout=5).close()
                 return
-            except urllib.error.HTTPError:
-                return
+            except urllib.error.HTTPError as refused:
+                if refused.code < 500:
+                    return
             except OSError:
-                time.sleep(0.05)
+                pass
+            time.sleep(0.05)
         self.process.kill()
         raise RuntimeError(f"{url} does not answer:\n{self.text()}")
 
