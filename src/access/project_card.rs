@@ -29,6 +29,10 @@ pub struct ProjectCard {
     pub role: Option<Role>,
     /// The letters before the number in a work item's key.
     pub identifier: String,
+    /// IANA name of the time zone in which v1 interprets the project's days.
+    pub timezone: String,
+    /// Person that v1 assigns when a new work item names no assignee (trap 16).
+    pub default_assignee: Option<Uuid>,
     /// The active estimate.
     pub estimate: Option<Uuid>,
     /// Whether cycles are enabled.
@@ -68,8 +72,11 @@ struct Detail {
     #[serde(deserialize_with = "present")]
     member_role: Option<i64>,
     identifier: String,
+    timezone: String,
     #[serde(deserialize_with = "present")]
     archived_at: Option<String>,
+    #[serde(deserialize_with = "present")]
+    default_assignee: Option<Uuid>,
     #[serde(deserialize_with = "present")]
     estimate: Option<Uuid>,
     cycle_view: bool,
@@ -115,6 +122,8 @@ fn read(body: &[u8], project: Uuid) -> Result<Verdict<Arc<ProjectCard>>, Refusal
         is_member: detail.is_member,
         role: detail.member_role.filter(|_| detail.is_member).map(Role),
         identifier: detail.identifier,
+        timezone: detail.timezone,
+        default_assignee: detail.default_assignee,
         estimate: detail.estimate,
         cycle_view: detail.cycle_view,
         module_view: detail.module_view,
@@ -147,8 +156,8 @@ mod tests {
 
     fn detail() -> Value {
         json!({"id": Uuid::from_u128(1), "workspace": Uuid::from_u128(2), "is_member": true,
-            "member_role": 15, "identifier": "WEB", "archived_at": null, "estimate": null, "cycle_view": true,
-            "module_view": false})
+            "member_role": 15, "identifier": "WEB", "timezone": "UTC", "archived_at": null,
+            "default_assignee": null, "estimate": null, "cycle_view": true, "module_view": false})
     }
 
     fn with(key: &str, value: Value) -> Value {

@@ -23,7 +23,9 @@ async fn code(access: &Access, caller: &Caller) -> Option<&'static str> {
 async fn a_card_tells_role_and_switches() {
     let v1 = ScriptedV1::start().await;
     let mut answer = card(Some(20));
+    answer["default_assignee"] = json!(crate::upstream::person(2));
     answer["module_view"] = json!(false);
+    answer["timezone"] = json!("Asia/Kolkata");
     v1.expect(get_card().key("ada").reply(200, answer));
     let card = project(&access_to(&v1).0, &caller("ada", 1)).await.unwrap();
     let expected = ProjectCard {
@@ -32,6 +34,8 @@ async fn a_card_tells_role_and_switches() {
         is_member: true,
         role: Some(Role::ADMIN),
         identifier: "WEB".into(),
+        timezone: "Asia/Kolkata".into(),
+        default_assignee: Some(crate::upstream::person(2)),
         estimate: None,
         cycle_view: true,
         module_view: false,
