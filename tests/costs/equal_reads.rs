@@ -49,9 +49,10 @@ impl Scene {
         self.v1.until_called(calls + 3).await;
     }
 
-    /// Waits until so many requests have come; all but one of them wait.
+    /// Waits until so many requests have come; all but one of them wait. Gives up when the held read is held for so long
+    /// that they wait for it no more.
     async fn until_come(&self, requests: usize) {
-        self.gateway.until_answering(requests).await;
+        let _ = tokio::time::timeout(HELD, self.gateway.until_answering(requests)).await;
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 

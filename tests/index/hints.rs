@@ -270,27 +270,33 @@ async fn a_hint_that_reaches_one_gateway_is_followed_by_all_and_asks_v1_once() {
         scene.ask_v1("GET", &format!("projects/{}/work-items/?per_page=1", scene.project), &json!({})).await;
     let item = items.json["results"][0]["id"].as_str().expect("an item").to_owned();
     let item = format!("projects/{}/work-items/{item}/", scene.project);
-    let found = scene.list.replace("search=a", "search=seen by all");
-    second.get(KEY, &found.replace(' ', "%20")).await.expect(200);
+    second.get(KEY, &scene.list).await.expect(200);
     // Time for each gateway to learn of the other.
     tokio::time::sleep(Duration::from_secs(3)).await;
-    scene.sandbox.clear_journal();
-    scene.ask_v1("PATCH", &item, &json!({"name": "seen by all"})).await;
-    scene.hint(&scene.delivery()).await;
-    let following = async {
-        let end = Instant::now() + PATIENCE;
-        for gateway in [&scene.gateway, &second] {
-            while gateway.get(KEY, &found.replace(' ', "%20")).await.expect(200).json["total_count"] != 1 {
-                assert!(Instant::now() < end, "a hint was not followed");
-                tokio::time::sleep(Duration::from_millis(20)).await;
+    for round in 0..10 {
+        let name = format!("seen-by-all-{round}");
+        let found = scene.list.replace("search=a", &format!("search={name}"));
+        scene.sandbox.clear_journal();
+        scene.ask_v1("PATCH", &item, &json!({"name": name})).await;
+        scene.hint(&scene.delivery()).await;
+        let following = async {
+            let end = Instant::now() + PATIENCE;
+            for gateway in [&scene.gateway, &second] {
+                while gateway.get(KEY, &found).await.expect(200).json["total_count"] != 1 {
+                    assert!(Instant::now() < end, "a hint was not followed");
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
             }
+            tokio::time::sleep(Duration::from_millis(300)).await;
+        };
+        let ((), late) = late_answers(&url, Duration::from_millis(60), following).await;
+        match scene.pages() {
+            1 => return,
+            // A gateway that waits for the database for 250 ms in vain refreshes for itself.
+            pages => assert!(pages == 2 && late > 0, "{pages} pages, {late} late answers"),
         }
-        tokio::time::sleep(Duration::from_millis(300)).await;
-    };
-    // A gateway that waits for the database for 250 ms in vain refreshes for itself.
-    let ((), late) = late_answers(&url, Duration::from_millis(60), following).await;
-    let most = if late > 0 { 2 } else { 1 };
-    assert!((1..=most).contains(&scene.pages()), "{} pages, {late} late answers", scene.pages());
+    }
+    panic!("v1 was asked twice in each round");
 }
 
 /// Hints only speed up what happens without them, so changes without a hint are as fresh as ever.

@@ -218,6 +218,7 @@ impl InProject<'_> {
         Ok(children.into_iter().collect())
     }
 
+    /// Reads the whole list for the children of `id`, which must still be live then.
     async fn walk_for_children(&self, id: Uuid) -> Result<Vec<Uuid>, Refusal> {
         #[derive(Deserialize)]
         struct Row {
@@ -227,6 +228,10 @@ impl InProject<'_> {
         }
         let resource = self.work_items()?;
         let rows: Vec<Row> = self.all_records(resource, "fields=id,parent").await?;
+        // v1 also deletes an item that was archived during the walk.
+        if !rows.iter().any(|row| row.id == id) {
+            self.read_item(id).await?;
+        }
         Ok(rows.into_iter().filter(|row| row.parent == Some(id)).map(|row| row.id).collect())
     }
 }

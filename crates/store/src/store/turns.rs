@@ -89,8 +89,8 @@ impl Store {
         self.begin_turn(wanted, false, patience).await
     }
 
-    /// The same for a writer that will wait for more names ([`Turn::also`]). Writers that have these names may still
-    /// wait for a connection, so such turns never hold all of them.
+    /// The same for a writer that will wait for more names ([`Turn::also`]). Writers of this process that have these
+    /// names may still wait for a connection, so such turns never hold all of them.
     ///
     /// # Errors
     /// [`NoTurn`]; then no names are held.

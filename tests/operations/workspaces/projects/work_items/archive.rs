@@ -100,6 +100,20 @@ async fn delete_detaches_the_children_first() {
     scene.end();
 }
 
+/// v1 would delete it all the same. The list that is read for its children does not show it any more.
+#[tokio::test]
+async fn an_item_that_is_archived_during_its_delete_is_not_deleted() {
+    let nothing = json!({"total_count": 0, "next_page_results": false, "results": []});
+    let mut scene = Scene::in_project()
+        .await
+        .then(read())
+        .then(Exchange::get(&format!("{P}/work-items/?per_page=1000&fields=id,parent")).reply(200, nothing))
+        .then(read().reply(404, json!({"error": "The requested resource does not exist."})));
+    let path = format!("{WEB}/work-items/{ONE}/");
+    scene.ask("DELETE", &path, None).await.expect_problem(404, "resource_not_found");
+    scene.end();
+}
+
 /// v1 shows an archived item as 404. Any other failure does not show that the child is live again.
 #[tokio::test]
 async fn a_delete_ends_when_an_archived_child_cannot_be_read() {
