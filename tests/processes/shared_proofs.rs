@@ -213,7 +213,7 @@ async fn a_person_who_lost_a_project_sees_it_through_no_process() {
     v1.expect(me().times(4));
     v1.expect(get_card().reply(200, card(Some(15))));
     v1.expect(labels().repeated());
-    let env = [("CAUSEWAY_SECRETS__KEY", SECRET), ("CAUSEWAY_CACHE__CARD", "10s")];
+    let env = [("CAUSEWAY_SECRETS__KEY", SECRET), ("CAUSEWAY_CACHE__CARD", "20s")];
     let three = Three::with(&redis, &v1, &env).await;
     assert_eq!(three.get(0, "bob").await, 200);
     let proven = tokio::time::Instant::now();
@@ -222,9 +222,9 @@ async fn a_person_who_lost_a_project_sees_it_through_no_process() {
     assert_eq!(three.get(1, "bob").await, 200);
     let gone = json!({"detail": "gone"});
     v1.expect(get_card().reply(404, gone).repeated());
-    tokio::time::sleep_until(proven + Duration::from_millis(10_100)).await;
+    tokio::time::sleep_until(proven + Duration::from_millis(20_100)).await;
     for which in 0..3 {
-        assert_eq!(three.get(which, "bob").await, 404, "the proof of the first is ten seconds old everywhere");
+        assert_eq!(three.get(which, "bob").await, 404, "the proof of the first is twenty seconds old everywhere");
     }
 }
 
