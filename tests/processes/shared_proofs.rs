@@ -62,6 +62,15 @@ fn labels() -> Exchange {
     Exchange::get(&format!("{V1}{V1_LABELS}")).reply(200, nothing)
 }
 
+/// A list that is not empty: for an empty one a proof must be newer.
+fn one_label() -> Exchange {
+    let label = json!({"id": "00000000-0000-4000-d000-000000000001", "name": "bug", "description": "", "color": "",
+        "sort_order": 65535.0, "parent": null, "external_id": null, "external_source": null,
+        "created_at": "2026-01-01T00:00:00Z", "created_by": null});
+    let list = json!({"total_count": 1, "next_page_results": false, "results": [label]});
+    Exchange::get(&format!("{V1}{V1_LABELS}")).reply(200, list)
+}
+
 async fn willing() -> ScriptedV1 {
     let v1 = ScriptedV1::start().await;
     v1.expect(me().repeated());
@@ -212,7 +221,7 @@ async fn a_person_who_lost_a_project_sees_it_through_no_process() {
     let (redis, v1) = (Redis::start(), ScriptedV1::start().await);
     v1.expect(me().times(4));
     v1.expect(get_card().reply(200, card(Some(15))));
-    v1.expect(labels().repeated());
+    v1.expect(one_label().repeated());
     let env = [("CAUSEWAY_SECRETS__KEY", SECRET), ("CAUSEWAY_CACHE__CARD", "20s")];
     let three = Three::with(&redis, &v1, &env).await;
     assert_eq!(three.get(0, "bob").await, 200);
