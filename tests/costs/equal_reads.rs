@@ -49,6 +49,14 @@ impl Scene {
         self.v1.until_called(calls + 3).await;
     }
 
+    /// Begins a read of the item that v1 answers with `name` when `gate` opens. Also returns when it was requested.
+    async fn begin_held(&self, name: &str, gate: &Gate) -> (Instant, JoinHandle<Answer>) {
+        self.v1.expect(reads(name).held(gate));
+        let begun = (Instant::now(), self.ask(&one("")));
+        self.until_called(1).await;
+        begun
+    }
+
     /// Waits until so many requests have come; all but one of them wait. Gives up when the held read is held for so long
     /// that they wait for it no more.
     async fn until_come(&self, requests: usize) {
@@ -90,10 +98,8 @@ fn reads(name: &str) -> Exchange {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_during_a_read_share_the_next_read() {
     in_time(async |scene: Scene, gate: Gate| {
-        scene.v1.expect(reads("old").held(&gate));
+        let (begun, first) = scene.begin_held("old", &gate).await;
         scene.v1.expect(reads("new"));
-        let (begun, first) = (Instant::now(), scene.ask(&one("")));
-        scene.until_called(1).await;
         // The item changes at v1, past the gateway; every later request must show the change.
         let later: Vec<_> = (0..20).map(|_| scene.ask(&one(""))).collect();
         scene.until_come(21).await;
@@ -170,9 +176,7 @@ async fn lists_of_comments_share_the_read_of_their_work_item() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_shows_to_all_who_ask_after_it() {
     in_time(async |scene: Scene, gate: Gate| {
-        scene.v1.expect(reads("old").held(&gate));
-        let (begun, first) = (Instant::now(), scene.ask(&one("")));
-        scene.until_called(1).await;
+        let (begun, first) = scene.begin_held("old", &gate).await;
         scene.v1.expect(reads("old"));
         scene.v1.expect(
             Exchange::patch(&format!("{V1}work-items/{ITEM}/")).reply(200, item(ITEM, "written")).repeated(),
@@ -196,9 +200,7 @@ async fn a_write_shows_to_all_who_ask_after_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failure_of_v1_is_told_to_the_one_whose_call_it_was() {
     in_time(async |scene: Scene, gate: Gate| {
-        scene.v1.expect(reads("one").held(&gate));
-        let (begun, first) = (Instant::now(), scene.ask(&one("")));
-        scene.until_called(1).await;
+        let (begun, first) = scene.begin_held("one", &gate).await;
         let waiting: Vec<_> = (0..5).map(|_| scene.ask(&one(""))).collect();
         scene.until_come(6).await;
         // An incomplete JSON body, which does not cause another call.
@@ -221,9 +223,7 @@ async fn a_failure_of_v1_is_told_to_the_one_whose_call_it_was() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn older_data_because_v1_failed_once_is_told_to_the_one_whose_call_it_was() {
     in_time(async |scene: Scene, gate: Gate| {
-        scene.v1.expect(reads("old").held(&gate));
-        let (begun, first) = (Instant::now(), scene.ask(&one("")));
-        scene.until_called(1).await;
+        let (begun, first) = scene.begin_held("old", &gate).await;
         let waiting: Vec<_> = (0..5).map(|_| scene.ask(&one(""))).collect();
         scene.until_come(6).await;
         // The second call fails, while the answer of the first call is cached.

@@ -5,7 +5,6 @@ use crate::support::gateway::Gateway;
 use causeway::app::App;
 use causeway::sandbox::Seed;
 use causeway::settings::{LoadArgs, Settings};
-use http_body_util::Full;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
@@ -293,9 +292,7 @@ async fn a_stalled_tls_handshake_is_closed_after_the_header_timeout() {
 
 /// Returns the end of the certificate according to the metrics.
 async fn ending(gateway: &Gateway) -> f64 {
-    let request = http::Request::get(format!("{}/metrics", gateway.operators()));
-    let answer = gateway.request(request.body(Full::default()).expect("a request")).await.expect(200);
-    let text = String::from_utf8(answer.bytes.to_vec()).expect("UTF-8");
+    let text = gateway.metrics().await;
     let line =
         text.lines().find_map(|line| line.strip_prefix("causeway_tls_certificate_expiry_timestamp_seconds "));
     line.unwrap_or_else(|| panic!("no such figure: {text}")).parse().expect("a number")

@@ -184,9 +184,7 @@ async fn hints_about_other_records_or_of_other_workspaces_cost_no_call() {
     scene.deliver("/hints/v1/acme/", &body, &signature(OTHER, &body)).await.expect(404);
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(scene.pages(), 0);
-    let request = Request::get(format!("{}/metrics", scene.gateway.operators()));
-    let figures = scene.gateway.request(request.body(Full::default()).expect("a request")).await.expect(200);
-    let figures = String::from_utf8(figures.bytes.to_vec()).expect("a text");
+    let figures = scene.gateway.metrics().await;
     for (outcome, count) in [("items", 1), ("other", 3), ("refused", 1)] {
         let line = format!("causeway_hints_total{{outcome=\"{outcome}\"}} {count}");
         assert!(figures.contains(&line), "{line}");
@@ -225,12 +223,7 @@ async fn an_index_that_nobody_asks_for_is_left_alone() {
     let list = scene.list.replace("search=a&", "");
     scene.gateway.get(KEY, &list).await.expect(200);
     let end = Instant::now() + PATIENCE;
-    let is_built = async || {
-        let request = Request::get(format!("{}/metrics", scene.gateway.operators()));
-        let figures = scene.gateway.request(request.body(Full::default()).expect("a request")).await;
-        String::from_utf8_lossy(&figures.bytes).contains("causeway_index_lists 1")
-    };
-    while !is_built().await {
+    while !scene.gateway.metrics().await.contains("causeway_index_lists 1") {
         assert!(Instant::now() < end, "no index");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

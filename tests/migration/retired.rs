@@ -160,9 +160,7 @@ async fn windows_refuse_those_they_are_for_or_only_count() {
     ask("new-tool/1", STATES).await.expect(200);
     ask("old-tool/1", LABELS).await.expect(200);
     ask("old-tool/1", "/api/v1/users/me/").await.expect(200);
-    let request = http::Request::get(format!("{}/metrics", gateway.operators()));
-    let figures = gateway.request(request.body(Default::default()).expect("a request")).await.expect(200);
-    let figures = String::from_utf8_lossy(&figures.bytes).into_owned();
+    let figures = gateway.metrics().await;
     for (operation, outcome) in [("v1_states_list", "refused"), ("v1_labels_list", "counted")] {
         let line = format!("causeway_brownout_requests_total{{operation=\"{operation}\",outcome=\"{outcome}\"}} 1");
         assert!(figures.contains(&line), "{figures}");

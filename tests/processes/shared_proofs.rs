@@ -6,6 +6,7 @@ use super::support::exchange::Exchange;
 use super::support::proofs::{V1, card, get_card, me};
 use super::support::redis::Redis;
 use super::support::scripted::ScriptedV1;
+use super::support::switch::until;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -77,14 +78,6 @@ async fn willing() -> ScriptedV1 {
     v1.expect(get_card().reply(200, card(Some(15))).repeated());
     v1.expect(labels().repeated());
     v1
-}
-
-async fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let patience = Instant::now() + PATIENCE;
-    while !done() {
-        assert!(Instant::now() < patience, "waited too long until {what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
 }
 
 fn calls(v1: &ScriptedV1, path: &str) -> usize {
@@ -198,7 +191,7 @@ async fn a_refusal_ends_what_the_others_have_proven() {
     v1.expect(labels().times(3));
     let env = [("CAUSEWAY_SECRETS__KEY", SECRET), ("CAUSEWAY_CACHE__COLLECTION", "0s")];
     let three = Three::with(&redis, &v1, &env).await;
-    until("all hear of refusals", || redis.subscriptions() == 3).await;
+    until("all hear of refusals", async || redis.subscriptions() == 3).await;
     for which in 0..3 {
         assert_eq!(three.get(which, "bob").await, 200);
     }
@@ -287,7 +280,7 @@ async fn proofs_in_redis_are_unreadable_and_absent_without_a_secret() {
     let (redis, v1) = (Redis::start(), willing().await);
     let three = Three::with(&redis, &v1, &[("CAUSEWAY_SECRETS__KEY", SECRET)]).await;
     assert_eq!(three.get(0, "a-key-of-v1").await, 200);
-    until("a proof is there", || redis.contents().contains(":proofs:")).await;
+    until("a proof is there", async || redis.contents().contains(":proofs:")).await;
     tokio::time::sleep(Duration::from_millis(200)).await;
     let contents = redis.contents();
     let names: Vec<&str> = contents.lines().filter(|line| line.starts_with("causeway:")).collect();

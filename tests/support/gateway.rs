@@ -221,14 +221,19 @@ impl Gateway {
         &self.operators
     }
 
+    /// Returns the metrics as text. Needs the setting `admin.listen`.
+    pub async fn metrics(&self) -> String {
+        let request = Request::get(format!("{}/metrics", self.operators)).body(Full::new(Bytes::new()));
+        let answer = self.request(request.expect("a request")).await.expect(200);
+        String::from_utf8(answer.bytes.to_vec()).expect("UTF-8")
+    }
+
     /// Waits until this many requests of v2 are being answered. Needs the setting `admin.listen`.
     pub async fn until_answering(&self, requests: usize) {
         let line = format!("causeway_places_taken{{pool=\"v2\"}} {requests}.0");
         let begun = Instant::now();
         loop {
-            let request = Request::get(format!("{}/metrics", self.operators)).body(Full::new(Bytes::new()));
-            let told = self.request(request.expect("a request")).await.expect(200);
-            if String::from_utf8_lossy(&told.bytes).lines().any(|told| told == line) {
+            if self.metrics().await.lines().any(|told| told == line) {
                 return;
             }
             assert!(begun.elapsed() < Duration::from_secs(60), "{requests} requests have not come");
