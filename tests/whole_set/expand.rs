@@ -11,14 +11,15 @@ async fn undeclared_values_are_refused_wherever_there_is_a_body_to_answer() {
     for operation in working().filter(|operation| operation.0["empty_body"] != true) {
         let path = world.path(operation);
         let known = operation.0["expand"].as_array().expect("values");
-        for value in ["cycle", "lead", "member.avatar", "State", "state.group", "owned_by,module"] {
+        // A value that is sent again is refused once (O26).
+        let one = ["cycle", "lead", "member.avatar", "State", "state.group", "cycle,cycle,,cycle"];
+        for (value, refused) in one.map(|value| (value, 1)).into_iter().chain([("owned_by,module", 2)]) {
             let answer = world.ask(Some("ada"), operation, &format!("{path}?expand={value}")).await;
             if operation.resource() == "users" {
                 answer.expect(200);
                 continue;
             }
-            let fields = vec!["expand"; value.split(',').count()];
-            let answer = world.refused(answer, &fields);
+            let answer = world.refused(answer, &vec!["expand"; refused]);
             let message = answer.json["errors"][0]["message"].as_str().expect("a message").to_owned();
             // The archive verbs accept the values of a retrieve, although the table declares none (O25).
             let archives = operation.id().ends_with("archive");

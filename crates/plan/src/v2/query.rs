@@ -12,6 +12,7 @@ use super::value;
 use crate::plan::{FilterTest, Kind, Operation, Order, Param, ParamRole, Resource, ValueType};
 use crate::refusal::{FieldErrors, Refusal};
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 /// A valid request for a list.
 #[derive(Debug, Clone, PartialEq)]
@@ -169,15 +170,19 @@ pub fn read_words(operation: &Operation, parameters: &Parameters, name: &str) ->
     let param = operation.params.iter().find(|param| param.name == name);
     let param = param.ok_or_else(|| Refusal::internal(format!("{} takes no {name}", operation.id)))?;
     let (mut words, mut errors) = (Vec::new(), FieldErrors::default());
-    let text = parameters.given(name).unwrap_or_default();
-    for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
-        if !param.spec.allowed.iter().any(|known| known == word) {
-            errors.add(name, value::not_one_of(word, &param.spec.allowed));
-        } else if !words.iter().any(|known| known == word) {
-            words.push(word.to_owned());
+    for word in elements(parameters.given(name).unwrap_or_default()) {
+        match param.spec.allowed.iter().any(|known| known == word) {
+            true => words.push(word.to_owned()),
+            false => errors.add(name, value::not_one_of(word, &param.spec.allowed)),
         }
     }
     errors.or(words)
+}
+
+/// Returns the elements of a comma-separated value without blanks around them, each once, without empty ones (O26).
+fn elements(text: &str) -> impl Iterator<Item = &str> {
+    let mut seen = HashSet::new();
+    text.split(',').map(str::trim).filter(move |element| !element.is_empty() && seen.insert(*element))
 }
 
 fn check_eligible(
@@ -214,10 +219,9 @@ fn carries_key(cursor: &Cursor, resource: &Resource, field: &str) -> bool {
 fn read_expand(operation: &Operation, parameters: &Parameters, errors: &mut FieldErrors) -> Vec<usize> {
     let mut wanted = Vec::new();
     let Some(text) = parameters.given("expand") else { return wanted };
-    for element in text.split(',').map(str::trim).filter(|element| !element.is_empty()) {
+    for element in elements(text) {
         match operation.expand.iter().position(|known| known == element) {
-            Some(index) if !wanted.contains(&index) => wanted.push(index),
-            Some(_) => {}
+            Some(index) => wanted.push(index),
             None => errors.add("expand", unknown_expand(operation, element)),
         }
     }
@@ -372,8 +376,7 @@ fn read_test(param: &Param, test: FilterTest, text: &str) -> Result<Option<Test>
         FilterTest::AtLeast => Test::AtLeast(value::read_lower_bound(kind, &param.spec.allowed, text)?),
         FilterTest::AtMost => Test::AtMost(read(text)?),
         FilterTest::In => {
-            let elements = text.split(',').map(str::trim).filter(|element| !element.is_empty());
-            let cells = elements.map(read).collect::<Result<Vec<_>, _>>()?;
+            let cells = elements(text).map(read).collect::<Result<Vec<_>, _>>()?;
             if cells.is_empty() {
                 // A value of commas or blanks alone would filter nothing.
                 return Err("names no value".into());

@@ -139,7 +139,7 @@ async fn the_schema_reads_states_always_and_more_when_asked() {
     let person = json!({"id": BOB, "display_name": "bob", "email": "bob@acme.test"});
     assert_eq!(fields["assignee_ids"]["options"], json!([person]));
     assert_eq!(scene.ask("GET", &format!("{schema}?include=members"), None).await.expect(200).calls(), 0);
-    let unknown = scene.ask("GET", &format!("{schema}?include=members,states"), None).await;
+    let unknown = scene.ask("GET", &format!("{schema}?include=members,states,states"), None).await;
     assert_eq!(unknown.expect_problem(400, "validation_error").error_fields(), ["include"]);
     scene.end();
 }
