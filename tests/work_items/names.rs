@@ -3,6 +3,7 @@
 use crate::support::gateway::Gateway;
 use crate::support::past_gateway::in_web;
 use crate::work_items::world::{ARCHIVED, ITEMS, TYPED, id, new_item, new_label, one, recorded, steps};
+use causeway::sandbox::Seed;
 use serde_json::{Value, json};
 
 async fn refused(gateway: &Gateway, body: Value, fields: &[&str]) {
@@ -170,4 +171,16 @@ async fn a_key_of_another_project_costs_one_look_at_the_project() {
     let asked: Vec<String> = gateway.sandbox().journal().into_iter().map(|entry| entry.path).collect();
     let looks = asked.iter().filter(|path| path.contains("/?fields=id,is_member")).count();
     assert_eq!((looks, steps(&gateway).len()), (1, 0), "{asked:?}");
+}
+
+/// v1 has no path for a key with a slash, so the index finds its item.
+#[tokio::test]
+async fn a_key_with_a_slash_costs_one_read_of_the_index() {
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("index.freshness", "0s")]).await;
+    in_web(gateway.sandbox(), "PATCH", "", &json!({"identifier": "X/Y"}));
+    let body = json!({"name": "n", "parent": "X/Y-999"});
+    refused(&gateway, body.clone(), &["parent"]).await;
+    gateway.sandbox().clear_journal();
+    gateway.post("ada", ITEMS, body).await.expect_problem(400, "validation_error");
+    assert_eq!(steps(&gateway), ["GET work-items"]);
 }

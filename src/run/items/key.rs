@@ -140,23 +140,17 @@ impl InProject<'_> {
     /// # Errors
     /// Like [`Job::item_by_key`]; 404 also when several items have the key: then it identifies none of them.
     pub(in crate::run) async fn own_item_by_key(&self, key: &HumanKey) -> Result<Item, Refusal> {
-        let project = self.card.id;
-        let found = match key.has_path() {
-            true => self.item_by_key(key).await?,
-            false => {
-                // The index is read now, because the item may have been created a moment ago.
-                let newest = self.runner.indexes.newest(&self.index_scope()?, self.key(), &self.call.ctx).await;
-                self.explain_refused_read(newest).await?;
-                None
-            }
-        };
-        match found {
-            Some((item, owner)) if owner == project => Ok(item),
-            Some(_) => Err(Refusal::not_found()),
-            None => match self.items_by_number(key).await?.as_slice() {
-                [item] if self.is_identifier_now(&key.project).await? => Ok(item.clone()),
-                _ => Err(Refusal::not_found()),
+        let numbered = match key.has_path() {
+            true => match self.item_by_key(key).await? {
+                Some((item, owner)) if owner == self.card.id => return Ok(item),
+                Some(_) => return Err(Refusal::not_found()),
+                None => self.items_by_number(key).await?,
             },
+            false => self.newest_index().await?.by_sequence(key.number.into()),
+        };
+        match numbered.as_slice() {
+            [item] if self.is_identifier_now(&key.project).await? => Ok(item.clone()),
+            _ => Err(Refusal::not_found()),
         }
     }
 

@@ -330,6 +330,18 @@ impl InProject<'_> {
         }
     }
 
+    /// Returns the index of this call's project from a read that begins after now, because a body can also name an item
+    /// created a moment ago.
+    pub(in crate::run) async fn newest_index(&self) -> Result<Arc<Index>, Refusal> {
+        let asked = Instant::now();
+        let newest = self.runner.indexes.newest(&self.index_scope()?, self.key(), &self.call.ctx).await;
+        let index = self.explain_refused_read(newest).await?;
+        if index.is_empty() {
+            self.prove_empty(asked).await?;
+        }
+        Ok(index)
+    }
+
     /// While the database of the store does not respond, returns the index from before: since then, other processes may
     /// have recorded types for the items that v1 shows now. A project without recorded data needs no such index.
     async fn index_before_the_outage(&self, scope: &Scope) -> Option<Arc<Index>> {

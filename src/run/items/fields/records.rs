@@ -120,15 +120,13 @@ async fn one_by_one(
     Ok(ids)
 }
 
-/// Finds the items in an index read after now, because a body can also name an item created a moment ago. Keys find
-/// nothing when the identifier of the project is no longer `identifier`.
+/// Finds the items in the newest index. Keys find nothing when the identifier of the project is no longer `identifier`.
 async fn by_index(
     job: &InProject<'_>,
     identifier: &str,
     wanted: &[(&str, RecordReference<'_>)],
 ) -> Result<Vec<Option<Uuid>>, Refusal> {
-    let index = job.runner.indexes.newest(&job.index_scope()?, job.key(), &job.call.ctx).await;
-    let index = job.explain_refused_read(index).await?;
+    let index = job.newest_index().await?;
     let numbers = wanted.iter().filter_map(|(_, wanted)| match wanted {
         RecordReference::Key(key) => Some(i64::from(key.number)),
         RecordReference::Id(_) => None,
