@@ -8,7 +8,8 @@ use crate::refusal::Refusal;
 use http::{Method, Uri};
 use percent_encoding::percent_decode_str;
 
-/// Parses the target of a request from its first line.
+/// Parses the target of a request from its first line. hyper parses it in the same way and refuses the same targets,
+/// for example one with a raw `"`, `<` or `>` in its query.
 pub(super) fn read(text: &str) -> Result<Uri, Refusal> {
     if text.contains('#') {
         return Err(Refusal::invalid("The address of a request has no fragment."));

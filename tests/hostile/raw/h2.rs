@@ -67,12 +67,20 @@ fn paths() -> Vec<Row> {
         "/api/v1//x/?q=%20",
         "/api/v1/%252e/",
         "/api/v1/a..b/?next=../%00x".trim_end_matches("%00x"),
+        "/api/v1/x/?q={a}[b]|c\\d^e`f",
     ];
     let refused = refused.map(|(name, path)| row(name, &get(path), Refused(400)));
     let taken = taken
         .map(|path| row(&format!("the path {path}"), &get(path), Passed).reaching(&format!("GET {path} HTTP/1.1")));
-    let broken =
-        [("an empty path", ""), ("a blank in the path", "/api/v1/a b/"), ("a NUL in the path", "/api/v1/\0/")];
+    let broken = [
+        ("an empty path", ""),
+        ("a blank in the path", "/api/v1/a b/"),
+        ("a NUL in the path", "/api/v1/\0/"),
+        ("a backtick in the path", "/api/v1/a`b/"),
+        ("a quotation mark in the query", "/api/v1/x/?q=a\"b"),
+        ("a less-than sign in the query", "/api/v1/x/?q=a<b"),
+        ("a greater-than sign in the query", "/api/v1/x/?q=a>b"),
+    ];
     let broken = broken.map(|(name, path)| row(name, &get(path), Reset));
     // The library that reads the frames drops a fragment before the gateway sees the path.
     let fragments = [

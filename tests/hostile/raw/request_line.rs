@@ -14,6 +14,12 @@ pub fn cases() -> Vec<Case> {
         case("a head of lone LFs", format!("{LINE}\nHost: gw.example\n\n")).refused(400).closes(),
         case("a head that ends with a lone LF", format!("{LINE}\r\nHost: gw.example\n\r\n")).refused(400).closes(),
         case("a line that ends with a lone CR", format!("{LINE}\r{HOST}\r\n")).refused(400).closes(),
+        case(
+            "a byte that is no UTF-8 in the query",
+            b"GET /api/v1/x/?q=\xff HTTP/1.1\r\nHost: gw.example\r\n\r\n".to_vec(),
+        )
+        .refused(400)
+        .closes(),
         case("HTTP/0.9", "GET /api/v1/x/\r\n\r\n").refused(400).closes(),
         case("words", "hello\r\n\r\n").refused(400).closes(),
         case("TLS", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03abcdefghijkl".to_vec()).refused(400).closes(),
@@ -52,7 +58,7 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-fn malformed() -> [(&'static str, &'static str); 19] {
+fn malformed() -> [(&'static str, &'static str); 25] {
     [
         ("two blanks in the line", "GET  /api/v1/x/ HTTP/1.1"),
         ("two blanks before the version", "GET /api/v1/x/  HTTP/1.1"),
@@ -73,5 +79,11 @@ fn malformed() -> [(&'static str, &'static str); 19] {
         ("a NUL in the path", "GET /api/v1/\0/ HTTP/1.1"),
         ("a control character in the path", "GET /api/v1/\x07/ HTTP/1.1"),
         ("a fragment", "GET /api/v1/x/#part HTTP/1.1"),
+        ("a quotation mark in the query", "GET /api/v1/x/?q=a\"b HTTP/1.1"),
+        ("a less-than sign in the query", "GET /api/v1/x/?q=a<b HTTP/1.1"),
+        ("a greater-than sign in the query", "GET /api/v1/x/?q=a>b HTTP/1.1"),
+        ("a less-than sign in the path", "GET /api/v1/a<b/ HTTP/1.1"),
+        ("a greater-than sign in the path", "GET /api/v1/a>b/ HTTP/1.1"),
+        ("a backtick in the path", "GET /api/v1/a`b/ HTTP/1.1"),
     ]
 }

@@ -87,7 +87,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// Targets that are forwarded byte for byte.
-fn taken() -> [(&'static str, &'static str); 23] {
+fn taken() -> [(&'static str, &'static str); 26] {
     [
         ("a path", "/api/v1/workspaces/acme/projects/"),
         ("two slashes in the path", "/api/v1//x/"),
@@ -105,9 +105,12 @@ fn taken() -> [(&'static str, &'static str); 23] {
         ("other letters as they are", "/api/v1/caf\u{e9}/"),
         ("a parameter of a segment", "/api/v1/x;a=b/"),
         ("signs of all kinds", "/api/v1/x'y|z;p=1,(2)!*~@:$&+/"),
+        ("quotation marks and brackets in the path", "/api/v1/x\"{y}[z]^/"),
         ("a query", "/api/v1/x/?a=1&b=2"),
         ("an empty query", "/api/v1/x/?"),
         ("an odd query", "/api/v1/x/?q=%20+%27'&&=?/%zz%"),
+        ("signs of all kinds in the query", "/api/v1/x/?q={a}[b]|c\\d^e`f'g;(h),!*~@:$/?"),
+        ("other letters in the query", "/api/v1/x/?q=caf\u{e9}"),
         ("dots in the query", "/api/v1/x/?next=../../admin/%2e%2e%2f"),
         ("a line break in the query", "/api/v1/x/?q=a%0d%0ab"),
         ("bytes that are no UTF-8 in the query", "/api/v1/x/?q=%ff%c0%ae"),
