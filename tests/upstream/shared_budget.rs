@@ -2,6 +2,7 @@
 
 use crate::support::redis::Redis;
 use crate::support::scripted::{Exchange, ScriptedV1};
+use crate::support::switch::until;
 use crate::upstream::{client_of, context};
 use causeway::context::{Context, Priority};
 use causeway::shared::{Script, Shared};
@@ -56,26 +57,18 @@ async fn use_up(client: &Client, key: &str) -> usize {
     made
 }
 
-async fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let patience = Instant::now() + Duration::from_secs(60);
-    while !done() {
-        assert!(Instant::now() < patience, "waited too long for: {what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
-
 async fn they_know_each_other(all: &[(Shared, Client)]) {
-    until("three that know each other", || all.iter().all(|(shared, _)| shared.processes() == 3)).await;
+    until("three that know each other", async || all.iter().all(|(shared, _)| shared.processes() == 3)).await;
 }
 
 async fn redis_is_back(all: &[(Shared, Client)]) {
-    until("Redis is back", || all.iter().all(|(shared, _)| shared.is_up())).await;
+    until("Redis is back", async || all.iter().all(|(shared, _)| shared.is_up())).await;
 }
 
 /// Stops Redis, until all processes have noticed.
 async fn stop(redis: &mut Redis, all: &[(Shared, Client)]) {
     redis.stop();
-    until("nobody thinks that Redis is there", || all.iter().all(|(shared, _)| !shared.is_up())).await;
+    until("nobody thinks that Redis is there", async || all.iter().all(|(shared, _)| !shared.is_up())).await;
 }
 
 /// Starts Redis again, until all processes have noticed.
@@ -233,7 +226,7 @@ async fn calls_made_while_redis_is_away_count_when_it_is_back() {
     }
     start_again(&mut redis, &all).await;
     // The first process reports them although it makes no further call.
-    until("Redis knows of the calls", || redis.contents().matches(":quota:").count() >= 2).await;
+    until("Redis knows of the calls", async || redis.contents().matches(":quota:").count() >= 2).await;
     for key in ["ada", "bob"] {
         assert_eq!(use_up(&all[1].1, key).await, 8);
         assert_eq!(use_up(&all[0].1, key).await, 0);
@@ -298,7 +291,7 @@ async fn the_quota_of_all_keys_holds_for_all_processes() {
     assert_eq!(made, 8);
     // The first process made its calls long ago; it learns of the others at its next read.
     let (budget, anybody) = (&all[0].1.budget, V1Key::new("anybody").id());
-    until("reads make do with what is kept", || budget.is_short(anybody)).await;
+    until("reads make do with what is kept", async || budget.is_short(anybody)).await;
     v1.finish();
 }
 
