@@ -154,3 +154,20 @@ async fn overlay_values_survive_a_restart_and_hide_no_change_made_on_v1() {
     let edited = gateway.patch("ada", &comment(&twin), json!({"external_id": "k2"})).await.expect(200);
     assert_eq!(edited.text("external_id"), "k2");
 }
+
+#[tokio::test]
+async fn a_pair_beside_v1_does_not_return_after_a_change_on_v1() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = format!("sqlite:{}", folder.path().join("store.db").display());
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("store.url", &store)]).await;
+    let pair = json!({"comment_html": "<p>a</p>", "external_id": "k1", "external_source": "zd"});
+    post(&gateway, "ada", pair.clone()).await;
+    let twin = comment(&post(&gateway, "ada", pair).await.text("id"));
+    assert_eq!(gateway.get("bob", &twin).await.expect(200).text("external_id"), "k1");
+    gateway.age_overlay().await;
+    for id in [json!("k9"), Value::Null] {
+        gateway.patch("ada", &on_v1(&twin), json!({"external_id": id, "external_source": id})).await.expect(200);
+        let read = gateway.get("bob", &twin).await.expect(200).json;
+        assert_eq!((&read["external_id"], &read["external_source"]), (&id, &id));
+    }
+}

@@ -12,6 +12,7 @@ on_both_engines![
     written_overlay_values_survive_a_restart,
     a_store_of_another_deployment_is_refused_with_the_remedy,
     fields_are_replaced_one_by_one_and_deleted_with_their_record,
+    an_outdated_value_is_deleted_unless_it_is_younger_or_replaced,
     workspaces_kinds_and_records_do_not_mix,
     a_change_made_on_v1_is_not_masked,
     unreadable_stored_values_hide_no_others,
@@ -66,6 +67,21 @@ async fn fields_are_replaced_one_by_one_and_deleted_with_their_record(place: Pla
     store.delete_overlay(WORKSPACE, "cycle", RECORD).await.unwrap();
     let left = store.overlay_of(WORKSPACE, "cycle").await.unwrap();
     assert_eq!(left.into_iter().collect::<Vec<_>>(), [(other, vec![value("a", json!(4))])]);
+}
+
+async fn an_outdated_value_is_deleted_unless_it_is_younger_or_replaced(place: Place) {
+    let store = place.open().await;
+    let logo = OverlayValue::new("logo", json!({}), json!({"b": 0.1, "a": [1, null, "ü"]}));
+    store.put_overlay(WORKSPACE, "cycle", RECORD, &[logo, value("zone", json!("EST"))]).await.unwrap();
+    let held = fields(&store).await;
+    let all: Vec<_> = held.iter().map(|value| (RECORD, value.clone())).collect();
+    let replaced = [(RECORD, OverlayValue::new("zone", json!("EST"), json!("Europe/Berlin")))];
+    for (outdated, until) in [(&all[..], 0), (&replaced[..], i64::MAX)] {
+        store.delete_outdated_overlay(WORKSPACE, "cycle", outdated, until).await.unwrap();
+        assert_eq!(fields(&store).await, held);
+    }
+    store.delete_outdated_overlay(WORKSPACE, "cycle", &all[..1], i64::MAX).await.unwrap();
+    assert_eq!(fields(&store).await, held[1..]);
 }
 
 async fn workspaces_kinds_and_records_do_not_mix(place: Place) {

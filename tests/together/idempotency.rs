@@ -73,7 +73,7 @@ impl Stage {
 
     /// Changes the store past the gateway.
     async fn execute(&self, statement: &'static str) {
-        sqlx::query(statement).execute(self.gateway.store().await.engine().pool()).await.expect(statement);
+        self.gateway.change_store(statement).await;
     }
 }
 

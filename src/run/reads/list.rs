@@ -8,6 +8,7 @@ use crate::run::kept::collection::Collection;
 use crate::run::rules;
 use crate::run::writes::write::same_record;
 use crate::translate::Held;
+use crate::units::now_micros;
 use crate::v1::V1Request;
 use crate::v2::page::Filter;
 use crate::v2::query::{Condition, ListCall, Test};
@@ -99,13 +100,15 @@ async fn read(job: &Job) -> Result<Arc<Held>, Refusal> {
 /// Reads the record at its own path, as it is now.
 async fn read_alone(job: &Job, id: Uuid) -> Result<Held, Refusal> {
     let path = job.record_path(job.resource(), id)?;
+    let began = now_micros();
     let answer = job.ask_record(V1Request::get(path, ""), id).await;
     let answer = job.explain_refused_read(answer).await?;
     match answer.status {
         200 => {
-            let held = job.translate_record(&answer.body).await?;
+            let (held, outdated) = job.translate_with_overlay(&answer.body).await?;
             same_record(held.record.id, id)?;
             rules::check_place(job.resource(), &job.call.variables, &held)?;
+            job.remove_outdated(id, outdated, began).await;
             Ok(held)
         }
         // Also for a comment of another work item (`comments_get_through_other_item`).

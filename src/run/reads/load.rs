@@ -1,7 +1,7 @@
 //! Reads the complete v1 collection of a resource, translated, with the overlay applied. May use: what `run` may use.
 
-use super::flagged;
 use super::shortage::Reading;
+use super::{flagged, outdated};
 use crate::boxed::boxed;
 use crate::context::Context;
 use crate::fresh::{Changed, Kept};
@@ -16,6 +16,7 @@ use crate::run::rules;
 use crate::run::runner::Runner;
 use crate::store::{OverlayValue, Overlays};
 use crate::translate::{Fault, Held, incoming};
+use crate::units::now_micros;
 use crate::v1::{V1Request, V1Response};
 use crate::v2::query::ListCall;
 use crate::v2::{Reply, page};
@@ -152,6 +153,7 @@ impl Job {
             let (index, path) = (index?, path?);
             let resource = &runner.plan.resources[index];
             let v1 = resource.v1.as_ref().ok_or_else(|| Refusal::internal("a read without v1"))?;
+            let began = now_micros();
             let pages = runner.client.read_all(&key, &path, &v1.list_query, &ctx).await.map_err(refused_read)?;
             let workspace = match &card {
                 Some(card) => card.workspace_id,
@@ -167,13 +169,17 @@ impl Job {
             let shape = &runner.shapes[index];
             let ids: Vec<Uuid> = rows.iter().map(|held| held.record.id).collect();
             let overlays = overlays_of(&runner.store, resource, workspace, &ids).await?;
+            let mut changed_on_v1 = Vec::new();
             for held in &mut rows {
                 if let Some(overlay) = overlays.get(&held.record.id) {
-                    let read = incoming::text(&held.v1).and_then(|text| shape.read(text, overlay));
-                    *held = read.map_err(|fault| bad_data(&fault))?;
+                    let read = incoming::text(&held.v1).and_then(|text| shape.read_over(text, overlay));
+                    let (over, outdated) = read.map_err(|fault| bad_data(&fault))?;
+                    changed_on_v1.extend(outdated.into_iter().map(|value| (over.record.id, value)));
+                    *held = over;
                 }
             }
             rows.iter().try_for_each(|held| rules::check_place(resource, &variables, held))?;
+            outdated::remove(&runner.store, resource, workspace, &changed_on_v1, began).await;
             if let Some(rule) = &resource.exclusive {
                 for (at, text) in flagged::corrections(resource, rule, &rows) {
                     let overlay = overlays.get(&rows[at].record.id).map_or(&[][..], Vec::as_slice);
@@ -193,13 +199,15 @@ impl Job {
             return Ok(None);
         };
         let path = self.fill(Some(template), None)?;
+        let began = now_micros();
         let pages = self.runner.client.read_all(self.key(), &path, &v1.list_query, &self.call.ctx).await?;
         let wanted = id.to_string();
         for page in &pages {
             for row in incoming::rows(v1.rows, page).map_err(|fault| bad_data(&fault))? {
                 if row.get().contains(&wanted) {
-                    let held = self.translate_record(row.get().as_bytes()).await?;
+                    let (held, outdated) = self.translate_with_overlay(row.get().as_bytes()).await?;
                     if held.record.id == id {
+                        self.remove_outdated(id, outdated, began).await;
                         return Ok(Some(held));
                     }
                 }
@@ -250,18 +258,27 @@ impl Job {
 
     /// Translates one v1 record with its overlay, on the pool for heavy work when it is not small.
     pub(in crate::run) async fn translate_record(&self, row: &[u8]) -> Result<Held, Refusal> {
+        self.translate_with_overlay(row).await.map(|(held, _)| held)
+    }
+
+    /// Does the same, and also returns the overlay values that are outdated if `row` is how v1 shows the record now.
+    pub(in crate::run) async fn translate_with_overlay(
+        &self,
+        row: &[u8],
+    ) -> Result<(Held, Vec<OverlayValue>), Refusal> {
         let text: Arc<str> = incoming::text(row).map_err(|fault| bad_data(&fault))?.into();
         let (resource, index) = (self.resource(), self.operation().resource);
         let workspace = if resource.keeps_values() { self.workspace_id().await? } else { Uuid::nil() };
         let read = async |overlay: Vec<OverlayValue>| {
             let (runner, text) = (Arc::clone(&self.runner), Arc::clone(&text));
-            let read = move || runner.shapes[index].read(&text, &overlay);
-            let held = self.runner.heavy.run(Input::Own, row.len(), &self.call.ctx, read).await?;
-            held.map_err(|fault| bad_data(&fault))
+            let read = move || runner.shapes[index].read_over(&text, &overlay);
+            let over = self.runner.heavy.run(Input::Own, row.len(), &self.call.ctx, read).await?;
+            over.map_err(|fault| bad_data(&fault))
         };
         let plain = read(Vec::new()).await?;
-        let mut overlays = overlays_of(&self.runner.store, resource, workspace, &[plain.record.id]).await?;
-        match overlays.remove(&plain.record.id) {
+        let id = plain.0.record.id;
+        let mut overlays = overlays_of(&self.runner.store, resource, workspace, &[id]).await?;
+        match overlays.remove(&id) {
             Some(overlay) => read(overlay).await,
             None => Ok(plain),
         }

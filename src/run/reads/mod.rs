@@ -12,4 +12,5 @@ pub(super) mod left_open;
 pub(super) mod list;
 pub(super) mod load;
 pub(super) mod outage;
+pub(super) mod outdated;
 pub(super) mod shortage;

@@ -36,6 +36,15 @@ pub struct ReadShape {
     cells: usize,
 }
 
+/// Facts about a record whose read shape was written.
+pub(super) struct Written {
+    pub(super) id: Uuid,
+    /// Values by which lists filter and order.
+    pub(super) cells: Box<[Cell]>,
+    /// Overlay values that do not count any more.
+    outdated: Vec<OverlayValue>,
+}
+
 #[derive(Debug)]
 struct ReadField {
     name: Box<str>,
@@ -75,14 +84,23 @@ impl ReadShape {
     /// # Errors
     /// A member is missing, of another type, or null where v2 allows no null.
     pub fn read(&self, row: &str, overlay: &[OverlayValue]) -> Result<Held, Fault> {
+        self.read_over(row, overlay).map(|(held, _)| held)
+    }
+
+    /// Does the same, and also returns the outdated values of `overlay`: v1 shows another value than it showed when
+    /// they were written.
+    ///
+    /// # Errors
+    /// As [`ReadShape::read`].
+    pub fn read_over(&self, row: &str, overlay: &[OverlayValue]) -> Result<(Held, Vec<OverlayValue>), Fault> {
         let mut slots = self.slots();
         let mut text = serde_json::Deserializer::from_str(row);
         let seed = Slots { shape: self, slots: &mut slots };
         seed.deserialize(&mut text).map_err(|fault| Fault(format!("a record is not an object: {fault}")))?;
         let mut json = Vec::with_capacity(row.len());
-        let (id, cells) = self.write(&slots, overlay, &mut json)?;
+        let Written { id, cells, outdated } = self.write(&slots, overlay, &mut json)?;
         let record = Record { id, json: json.into(), cells, expansions: Box::default() };
-        Ok(Held { record, v1: Bytes::copy_from_slice(row.as_bytes()) })
+        Ok((Held { record, v1: Bytes::copy_from_slice(row.as_bytes()) }, outdated))
     }
 
     /// Returns empty places for the wanted members of a record.
@@ -90,7 +108,7 @@ impl ReadShape {
         vec![None; self.keys.len()]
     }
 
-    /// Appends the read shape of the record with the members `slots` to `json`. Returns its id and the cells for lists.
+    /// Appends the read shape of the record with the members `slots` to `json`. Returns the other facts about it.
     ///
     /// # Errors
     /// As [`ReadShape::read`].
@@ -99,8 +117,9 @@ impl ReadShape {
         slots: &[Option<&str>],
         overlay: &[OverlayValue],
         json: &mut Vec<u8>,
-    ) -> Result<(Uuid, Box<[Cell]>), Fault> {
-        let mut writer = Writer { json, first: true, cells: vec![Cell::Null; self.cells].into(), id: None };
+    ) -> Result<Written, Fault> {
+        let cells = vec![Cell::Null; self.cells].into();
+        let mut writer = Writer { json, first: true, cells, id: None, outdated: Vec::new() };
         writer.json.push(b'{');
         for field in &self.fields {
             let raw =
@@ -109,7 +128,7 @@ impl ReadShape {
         }
         writer.json.push(b'}');
         let id = writer.id.ok_or_else(|| Fault("a record lacks an id".into()))?;
-        Ok((id, writer.cells))
+        Ok(Written { id, cells: writer.cells, outdated: writer.outdated })
     }
 
     /// Translates members of a v1 record that were combined from several answers.
@@ -242,15 +261,17 @@ struct Writer<'w> {
     first: bool,
     cells: Box<[Cell]>,
     id: Option<Uuid>,
+    outdated: Vec<OverlayValue>,
 }
 
 impl Writer<'_> {
     fn field(&mut self, field: &ReadField, raw: &str, overlay: &[OverlayValue]) -> Result<(), Fault> {
-        if field.overlay
-            && let Some(kept) = winning(field, raw, overlay)?
-        {
-            return self.value(field, &kept);
+        let kept = overlay.iter().find(|kept| field.overlay && kept.field == *field.name);
+        let Some(kept) = kept else { return self.value(field, raw) };
+        if wins(field, raw, kept)? {
+            return self.value(field, &kept.value.to_string());
         }
+        self.outdated.push(kept.clone());
         self.value(field, raw)
     }
 
@@ -344,18 +365,17 @@ fn as_writes_show<'t>(field: &ReadField, raw: &'t str) -> Result<Cow<'t, str>, F
     Ok(without.map_or(Cow::Borrowed(raw), Cow::Owned))
 }
 
-fn winning(field: &ReadField, raw: &str, overlay: &[OverlayValue]) -> Result<Option<String>, Fault> {
-    let Some(kept) = overlay.iter().find(|kept| kept.field == *field.name) else { return Ok(None) };
+/// Checks whether an overlay value counts while v1 shows `raw`.
+fn wins(field: &ReadField, raw: &str, kept: &OverlayValue) -> Result<bool, Fault> {
     let shown = as_writes_show(field, raw)?;
     let SafeJson(current) = serde_json::from_str(&shown).map_err(|fault| wrong(field, &fault.to_string()))?;
-    let wins = match (field.value, &kept.seen, &current) {
+    Ok(match (field.value, &kept.seen, &current) {
         // v1 shows instants in the caller's own zone (trap 42, `tz_list_kim`).
         (ValueType::One(Kind::DateTime), Value::String(seen), Value::String(current)) => {
             time::is_same_instant(seen, current)
         }
         (_, seen, current) => overlay_wins(seen, current),
-    };
-    Ok(wins.then(|| kept.value.to_string()))
+    })
 }
 
 fn check_form(field: &ReadField, kind: Kind, raw: &str) -> Result<(), Fault> {

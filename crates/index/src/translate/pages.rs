@@ -4,7 +4,7 @@
 //! May use: `plan`, `v2`, `translate::incoming`.
 
 use super::Held;
-use super::incoming::{Ends, Fault, ReadShape, Slots, text, unreadable};
+use super::incoming::{Ends, Fault, ReadShape, Slots, Written, text, unreadable};
 use crate::plan::Rows;
 use crate::v2::record::{Cell, Record};
 use bytes::Bytes;
@@ -65,7 +65,7 @@ impl<'de> Reading<'_, 'de> {
     /// Adds the record whose members were just read; `ends` are the values of its first and last member.
     fn take(&mut self, ends: Ends<'de>) -> Result<(), Fault> {
         let begun = self.json.len();
-        let (id, cells) = self.shape.write(&self.slots, &[], &mut self.json)?;
+        let Written { id, cells, .. } = self.shape.write(&self.slots, &[], &mut self.json)?;
         let v1 = ends.and_then(|ends| self.extent(ends)).ok_or_else(|| Fault("a record has no extent".into()))?;
         self.rows.push(Row { id, cells, json: begun..self.json.len(), v1 });
         Ok(())

@@ -1,12 +1,13 @@
 //! Overlay values in the database.
 //!
-//! May use: `units`, this folder.
+//! May use: `units`, `v2` (times), this folder.
 
 use super::error::StoreError;
 use super::overlay_value::OverlayValue;
 use super::rows::{Statement, all, query, sql};
 use super::service::Store;
 use crate::units::now_micros;
+use crate::v2::time::Micros;
 use std::collections::HashMap;
 use uuid::Uuid;
 
@@ -77,6 +78,25 @@ impl Store {
     pub async fn delete_overlay(&self, workspace: Uuid, kind: &str, record: Uuid) -> Result<(), StoreError> {
         let text = "DELETE FROM overlay WHERE workspace_id = $1 AND kind = $2 AND record_id = $3";
         self.engine.write(query(text, &[&workspace, &kind, &record])).await.map(drop)
+    }
+
+    /// Removes these values, each with its record, because v1 shows another value than when they were written. Values
+    /// that were written at `until` or later stay, and so do values that another write has replaced.
+    pub async fn delete_outdated_overlay(
+        &self,
+        workspace: Uuid,
+        kind: &str,
+        outdated: &[(Uuid, OverlayValue)],
+        until: Micros,
+    ) -> Result<(), StoreError> {
+        let text = "DELETE FROM overlay WHERE workspace_id = $1 AND kind = $2 AND record_id = $3 AND field = $4 \
+                    AND seen = $5 AND written_at < $6";
+        for (record, value) in outdated {
+            // One at a time: with several rows locked, a write that locks them in another order could fail.
+            let removing = query(text, &[&workspace, &kind, record, &value.field, &value.seen, &until]);
+            self.engine.write(removing).await?;
+        }
+        Ok(())
     }
 
     /// Removes these fields of a record, because v1 now holds the value itself. An old overlay value would return as

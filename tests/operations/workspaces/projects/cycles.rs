@@ -1,10 +1,14 @@
 //! `projects/{project_id}/cycles/`.
 
-use crate::operations::scene::{ADA, BOB, ONE, P, Scene, THEN, TWO, WEB, but, list};
+use crate::operations::scene::{ADA, BOB, ONE, P, Scene, THEN, TWO, WEB, but, card, list, me};
+use crate::support::audit::ACME;
 use crate::support::gateway::{Answer, Gateway};
-use crate::support::scripted::Exchange;
+use crate::support::past_gateway::V1_WEB;
+use crate::support::scripted::{Exchange, Gate, ScriptedV1};
 use causeway::sandbox::Seed;
+use causeway::store::OverlayValue;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 const FIELDS: &str = "id,name,description,start_date,end_date,timezone,owned_by,sort_order,logo_props,external_id,external_source,created_at,created_by";
 
@@ -209,4 +213,59 @@ async fn a_change_while_cycles_are_switched_off_is_a_conflict() {
         assert_eq!(refused.text("detail"), format!("{what} are switched off in this project."));
         gateway.patch("ada", &project, json!({"cycle_view": true, "module_view": true})).await.expect(200);
     }
+}
+
+/// A folder for the store of a gateway, and the setting that puts the store there.
+fn store_on_disk() -> (TempDir, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = format!("sqlite:{}", folder.path().join("store.db").display());
+    (folder, url)
+}
+
+/// People may change a value on v1 under the one that the gateway keeps, and change it back.
+#[tokio::test]
+async fn a_value_beside_v1_does_not_return_after_a_change_on_v1() {
+    let (_folder, url) = store_on_disk();
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("store.url", &url)]).await;
+    let icon = json!({"in_use": "icon"});
+    let body = json!({"name": "c", "timezone": "EST", "logo_props": icon});
+    let cycle = gateway.post("ada", &format!("{WEB}/cycles/"), body).await.expect(201);
+    let one = format!("cycles/{}/", cycle.text("id"));
+    let moved_to = async |zone: &str| {
+        gateway.patch("ada", &format!("{V1_WEB}{one}"), json!({"timezone": zone})).await.expect(200);
+        let shown = gateway.get("ada", &format!("{WEB}/{one}")).await.expect(200);
+        assert_eq!((shown.text("timezone"), &shown.json["logo_props"]), (zone.to_owned(), &icon));
+    };
+    gateway.age_overlay().await;
+    // A read is answered also when the store cannot remove a value; a later read removes it.
+    let refuse = "CREATE TRIGGER refuse BEFORE DELETE ON overlay BEGIN SELECT RAISE(ABORT, 'not now'); END";
+    gateway.change_store(refuse).await;
+    moved_to("Europe/Berlin").await;
+    gateway.change_store("DROP TRIGGER refuse").await;
+    moved_to("Europe/London").await;
+    moved_to("UTC").await;
+}
+
+/// Such a read may show an older state of v1 than the write saw.
+#[tokio::test]
+async fn a_read_that_began_before_a_write_does_not_remove_its_value() {
+    let (v1, gate, (_folder, url)) = (ScriptedV1::start().await, Gate::default(), store_on_disk());
+    let in_zone = |zone: &str| list("cycles", FIELDS, &[&but(&sprint(), json!({"timezone": zone}))]);
+    v1.expect(me().repeated()).expect(card().repeated()).expect(in_zone("Europe/Berlin").held(&gate));
+    let gateway = Gateway::with(v1.base_url(), &[("store.url", &url)]).await;
+    let one = format!("{WEB}/cycles/{ONE}/");
+    let writing = async {
+        v1.until_called(3).await;
+        let zone = OverlayValue::new("timezone", json!("EST"), json!("UTC"));
+        let id = ONE.parse().expect("an id");
+        gateway.store().await.put_overlay(ACME, "cycles", id, &[zone]).await.expect("a value");
+        gate.open();
+    };
+    let (read, ()) = tokio::join!(gateway.get("ada", &one), writing);
+    assert_eq!(read.expect(200).text("timezone"), "Europe/Berlin");
+    // An id that is not cached makes the gateway read again.
+    v1.expect(in_zone("UTC"));
+    gateway.get("ada", &format!("{WEB}/cycles/{TWO}/")).await.expect_problem(404, "resource_not_found");
+    assert_eq!(gateway.get("ada", &one).await.expect(200).text("timezone"), "EST");
+    v1.finish();
 }
