@@ -75,7 +75,7 @@ impl V2 {
     ) -> Result<V2Answer, Refusal> {
         let read = head.method.is_safe();
         let ctx = ctx.with_priority(if read { Priority::Read } else { Priority::Write }).with_stale_allowed(read);
-        // Until its turn comes, a write changes nothing, whatever it waits for.
+        // A write changes nothing, whatever it waits for or reads, until something is sent to v1 or stored.
         ctx.meter.only_wait();
         let plan = &*self.runner.plan;
         // Looked up before the credential is proven, because the proof already costs a call; its errors come after.

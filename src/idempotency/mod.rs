@@ -133,6 +133,10 @@ impl Idempotency {
         let place = request.id.clone();
         let repeated = |attempt| Repeated { kept: self.clone(), attempt, key: key.clone() };
         let found = self.0.store.begin_repeatable(request, &self.0.bounds).await?;
+        if matches!(found, Repeatable::Unknown(_) | Repeatable::Running(_) | Repeatable::Done(_)) {
+            // An earlier attempt may have been carried out, whatever becomes of this one.
+            job.call.ctx.meter.begin_to_write();
+        }
         if !matches!(found, Repeatable::New(_) | Repeatable::Unknown(_)) {
             job.check_permission_again().await?;
         }

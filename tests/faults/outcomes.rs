@@ -212,6 +212,31 @@ async fn a_refusal_in_v1s_own_words_is_no_doubt() {
     scene.v1.finish();
 }
 
+/// v1 has moved the flag of the default state since the gateway read the list, and refuses the delete because of it.
+/// The gateway then reads the list again.
+#[tokio::test]
+async fn a_write_that_v1_refused_is_not_told_as_perhaps_done_when_a_read_after_it_hangs() {
+    let state = |id: &str, name: &str, default: bool| {
+        record("states", "states_create_minimal", json!({"id": id, "name": name, "default": default}))
+    };
+    let first = state("00000000-0000-4000-8000-00000000000a", "first", true);
+    let second = state("00000000-0000-4000-8000-00000000000b", "second", false);
+    let (path, gate) = (format!("states/{}/", id(&second)), Gate::default());
+    let states = || list("states", &[first.clone(), second.clone()]);
+    let v1 = ScriptedV1::start().await;
+    let gateway = Gateway::with(v1.base_url(), &[("limits.deadline", "2s")]).await;
+    v1.expect(Exchange::get("users/me/").recorded("users", "users_me_admin").repeated());
+    v1.expect(Exchange::get(&format!("{V1}{CARD}")).reply(200, card(Some(20))).repeated());
+    v1.expect(states());
+    gateway.get("ada", &web("states/")).await.expect(200);
+    v1.expect(Exchange::delete(&format!("{V1}{path}")).recorded("states", "states_delete_default"));
+    v1.expect(states().held(&gate));
+    let told = gateway.delete("ada", &web(&path)).await.expect_problem(504, "deadline_exceeded");
+    assert!(!told.text("detail").contains("may have been carried out"), "{}", told.json);
+    gate.open();
+    v1.finish();
+}
+
 #[tokio::test]
 async fn only_v1s_own_throttle_is_waited_for_and_sent_again() {
     for (exchange, resent) in [

@@ -1,5 +1,7 @@
-//! Writes that cannot begin before their client gets a deadline error: they are not carried out later.
+//! Writes that cannot begin before their client gets a deadline error: they are not carried out later, and the error
+//! does not say that they may have been.
 
+use super::idempotency::Stage;
 use crate::support::gateway::{Answer, Gateway, WEB};
 use crate::support::proofs::{V1, card, get_card, get_item, item, me};
 use crate::support::scripted::{Exchange, Gate, ScriptedV1};
@@ -25,6 +27,11 @@ async fn stage(settings: &[(&str, &str)]) -> (ScriptedV1, Arc<Gateway>) {
     v1.expect(me().repeated()).expect(get_card().reply(200, card(Some(20))).repeated());
     let gateway = Gateway::with(v1.base_url(), settings).await;
     (v1, Arc::new(gateway))
+}
+
+/// Checks whether a refusal says that the write may have been carried out.
+fn may_be_done(answer: &Answer) -> bool {
+    answer.text("detail").contains("may have been carried out")
 }
 
 fn patches(v1: &ScriptedV1) -> usize {
@@ -58,7 +65,8 @@ async fn a_write_that_has_not_begun_when_its_client_is_told_504_is_not_carried_o
     let ((v1, gateway), gate) = (stage(&[("limits.deadline", "10s")]).await, Gate::default());
     let reads = get_item(ITEM, "first").held(&gate);
     let told = behind_another(&v1, &gateway, Duration::from_millis(1500), reads).await;
-    told.expect_problem(504, "deadline_exceeded");
+    let told = told.expect_problem(504, "deadline_exceeded");
+    assert!(!may_be_done(&told), "{}", told.json);
     gate.open();
     // The next write of the record gets its turn when this one has ended.
     let again = json!({"name": "again"});
@@ -66,6 +74,37 @@ async fn a_write_that_has_not_begun_when_its_client_is_told_504_is_not_carried_o
     gateway.patch("ada", &one(), again).await.expect(200);
     assert_eq!(patches(&v1), 2, "the one that was late was never sent");
     v1.finish();
+}
+
+/// v1 may carry out a write that it has, and the reads that look for its outcome hang too.
+#[tokio::test]
+async fn a_write_that_v1_has_at_the_deadline_may_have_been_carried_out() {
+    let ((v1, gateway), gate) = (stage(&[("limits.deadline", "2s")]).await, Gate::default());
+    let looks = Exchange::get(&format!("{V1}work-items/{ITEM}/")).reply(200, item(ITEM, "old"));
+    v1.expect(get_item(ITEM, "old"))
+        .expect(patch().reply(200, item(ITEM, "new")).held(&gate))
+        .expect(looks.held(&gate).repeated());
+    let told = gateway.patch("ada", &one(), json!({"name": "new"})).await.expect(504);
+    assert!(may_be_done(&told), "{}", told.json);
+    gate.open();
+    v1.finish();
+}
+
+/// A change of definitions has changed nothing while it waits for the store.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_that_waits_for_the_own_store_until_the_deadline_is_not_carried_out_later() {
+    let stage = Stage::new(&[("limits.deadline", "2s")]).await;
+    let (gateway, types) = (&stage.gateway, format!("{WEB}/work-item-types/"));
+    let store = gateway.store().await;
+    let writing = store.engine().writing().await.expect("a transaction");
+    let told = gateway.post("ada", &types, json!({"name": "late"})).await;
+    let told = told.expect_problem(504, "deadline_exceeded");
+    assert!(!may_be_done(&told), "{}", told.json);
+    writing.rollback().await.expect("its end");
+    // Writers of the store follow one another, so the first one has ended before this one.
+    gateway.post("ada", &types, json!({"name": "next"})).await.expect(201);
+    let shown = gateway.get("ada", &types).await.expect(200).column("name");
+    assert!(shown.contains(&json!("next")) && !shown.contains(&json!("late")), "{shown:?}");
 }
 
 /// Two thirds of its time are over when its turn comes; v1's quota has room again only after the rest.

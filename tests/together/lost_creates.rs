@@ -107,6 +107,22 @@ async fn the_place_of_the_first_module_is_compared() {
     assert!(replayed(&post(gateway, "ada", &path, &second, "second").await.expect(201)));
 }
 
+/// The first attempt may have been carried out, so the answer at the deadline of the second one must say so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repetition_that_is_still_looking_at_its_deadline_says_that_the_write_may_be_done() {
+    let stage = Stage::new(&[("limits.deadline", "3s")]).await;
+    let (gateway, path, body) = (&stage.gateway, format!("{WEB}/labels/"), json!({"name": "swallowed"}));
+    stage.losing.swallow("POST");
+    let lost = post(gateway, "ada", &path, &body, "k").await;
+    expect_lost(&lost);
+    // The read of the list.
+    stage.losing.detain("GET");
+    let told = post(gateway, "ada", &path, &body, "k").await;
+    expect_lost(&told);
+    assert!(told.text("detail").contains("may have been carried out"), "{}", told.json);
+    stage.losing.let_go();
+}
+
 /// v1 told the id of the first item, so the repetition of the second, which v1 never saw, creates another one.
 #[tokio::test]
 async fn a_record_that_v1_told_to_a_request_which_failed_is_no_answer_to_another() {

@@ -62,7 +62,7 @@ where
         let answering = pin!(answer(request));
         timeout_at(context.deadline.into(), answering).await
     };
-    let maybe_done = || !safe && !context.meter.is_surely_unchanged();
+    let maybe_done = || !safe && !context.meter.stay_unchanged();
     answer.unwrap_or_else(|_| Err(Refusal::DeadlineExceeded { maybe_done: maybe_done() }))
 }
 
@@ -70,6 +70,7 @@ where
 mod tests {
     use super::*;
     use crate::context::Context;
+    use std::sync::Arc;
     use std::time::Duration;
 
     #[tokio::test]
@@ -81,6 +82,7 @@ mod tests {
             ("POST", true, true, true),
         ] {
             let context = Context::new("r", Duration::from_millis(10));
+            let meter = Arc::clone(&context.meter);
             let request = Request::builder().method(method).extension(context.clone());
             let answer = in_time(request.body(Body::default()).expect("a request"), |_| async move {
                 if waits {
@@ -93,6 +95,8 @@ mod tests {
             });
             let Err(Refusal::DeadlineExceeded { maybe_done }) = answer.await else { panic!("no deadline") };
             assert_eq!(maybe_done, told, "{method} {waits} {begins}");
+            // The task of a write goes on, and must not do what its client was told not to be done.
+            assert_eq!(meter.begin_to_write(), told || !waits, "{method} {waits} {begins}");
         }
     }
 }

@@ -112,6 +112,8 @@ impl<'j> OwnCall<'j> {
             let before = Arc::new(edit.after.clone());
             self.check_precondition(&before)?;
             let thing = rules(edit)?;
+            // The transaction has its lock and saves now; before, it may have waited long.
+            self.job.begin_to_write()?;
             Ok((thing, audit::entries(self.job, self.workspace, &before, &edit.after)))
         };
         self.job.runner.store.edit(self.workspace, edit).await

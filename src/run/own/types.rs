@@ -77,7 +77,12 @@ impl Records for Types {
 
     async fn not_deleted(call: &OwnCall<'_>, id: Uuid, refusal: Refusal) -> Refusal {
         let has_items = matches!(&refusal, Refusal::Conflict { detail } if detail == TYPE_IN_USE);
-        if has_items { in_use(call, id).await.unwrap_or_else(Some).unwrap_or(refusal) } else { refusal }
+        if !has_items {
+            return refusal;
+        }
+        // The transaction was undone, and counting the items may take long.
+        call.job.call.ctx.meter.only_wait();
+        in_use(call, id).await.unwrap_or_else(Some).unwrap_or(refusal)
     }
 }
 

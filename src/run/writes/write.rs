@@ -156,6 +156,7 @@ impl Job {
         {
             return Outcome::NotDone(NotDone::Refused(fault.into()));
         }
+        let was_unchanged = self.call.ctx.meter.is_surely_unchanged();
         // The turn may have come long ago, and the write may wait for v1 now. A write already begun is finished,
         // though. A client that got a timeout may have looked for the record by now, and have sent the write again.
         let look = || -> PreSendCheckFuture<'_> {
@@ -170,6 +171,8 @@ impl Job {
                 if let Some(turn) = self.turn.lock().await.as_mut() {
                     turn.ensure_still_held().await?;
                 }
+                // After every wait, because the deadline may pass during each.
+                self.begin_to_write()?;
                 self.sent.store(true, Ordering::SeqCst);
                 Ok(())
             })
@@ -177,6 +180,10 @@ impl Job {
         let sending = Sending::begin(&self.touched);
         let outcome = self.runner.client.write(self.key(), request, &self.call.ctx, Some(&look)).await;
         sending.ended(!matches!(outcome, Outcome::NotDone(_)));
+        if was_unchanged && !self.touched.load(Ordering::SeqCst) {
+            // Other calls may follow, and the deadline may pass during them.
+            self.call.ctx.meter.only_wait();
+        }
         match &outcome {
             Outcome::Done(_) => {}
             Outcome::Unknown(doubt) => {
@@ -262,6 +269,8 @@ impl Job {
             return Ok(());
         }
         let workspace = self.workspace_id().await?;
+        // Nothing is sent to v1 when the overlay holds all that was sent.
+        self.begin_to_write()?;
         if !values.is_empty() {
             self.runner.store.put_overlay(workspace, &resource.name, id, &values).await?;
         }

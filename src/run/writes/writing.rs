@@ -50,7 +50,6 @@ impl Job {
         turn: Turn,
         place: Option<InLine>,
     ) -> Result<Reply, Refusal> {
-        self.call.ctx.meter.begin_to_write();
         let (runner, touched, project) = (Arc::clone(&self.runner), Arc::clone(&self.touched), self.v1_project());
         let (at_end, created) = (self.at_end.take(), self.created_record());
         let task = runner.spawn_write(async move {
@@ -83,6 +82,18 @@ impl Job {
         let outcome = self.announced_step().await;
         drop(held.lock().await.take());
         outcome
+    }
+
+    /// Declares that something may be carried out from now on. Must be called just before a write is sent to v1, or
+    /// before the own store carries one out.
+    ///
+    /// # Errors
+    /// [`Refusal::DeadlineExceeded`] when the client was told that nothing was carried out; this must stay true.
+    pub(in crate::run) fn begin_to_write(&self) -> Result<(), Refusal> {
+        match self.call.ctx.meter.begin_to_write() {
+            true => Ok(()),
+            false => Err(Refusal::DeadlineExceeded { maybe_done: false }),
+        }
     }
 
     pub(in crate::run) fn v1_project(&self) -> Option<Uuid> {

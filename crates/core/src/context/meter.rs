@@ -4,12 +4,19 @@
 
 use crate::trace::Trace;
 use parking_lot::{Mutex, MutexGuard};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Maximum number of body members without effect that an answer names.
 pub const MOST_IGNORED: usize = 20;
+
+/// Something may have been changed for a request.
+const MAY_BE_CHANGED: u8 = 0;
+/// Nothing was changed for a request so far.
+const UNCHANGED: u8 = 1;
+/// Nothing was changed for a request, and nothing may be changed any more, because its client was told so.
+const STAYS_UNCHANGED: u8 = 2;
 
 /// Counts the v1 calls made for one request and the time they took, and holds the notes for its answer about how the
 /// answer was made.
@@ -23,7 +30,8 @@ pub struct Meter {
     operation: OnceLock<u16>,
     trace: OnceLock<Trace>,
     passed_key: OnceLock<[u8; 32]>,
-    only_waits: AtomicBool,
+    /// One of the three constants.
+    changed: AtomicU8,
 }
 
 /// The number of a request, unique in this process.
@@ -130,19 +138,34 @@ impl Meter {
         self.told.lock()
     }
 
-    /// Declares that nothing is changed for this request until [`Meter::begin_to_write`] is called.
+    /// Declares that nothing was changed for this request so far, and that nothing is changed until
+    /// [`Meter::begin_to_write`] is called.
     pub fn only_wait(&self) {
-        self.only_waits.store(true, Ordering::Relaxed);
+        self.exchange(MAY_BE_CHANGED, UNCHANGED);
     }
 
-    /// Declares that from now on something may be changed for this request.
-    pub fn begin_to_write(&self) {
-        self.only_waits.store(false, Ordering::Relaxed);
+    /// Declares that from now on something may be changed for this request. Returns false when its client was told
+    /// that nothing was changed; then nothing may be changed any more.
+    pub fn begin_to_write(&self) -> bool {
+        self.exchange(UNCHANGED, MAY_BE_CHANGED) != STAYS_UNCHANGED
     }
 
     /// Checks whether it is certain that nothing was changed for this request so far.
     pub fn is_surely_unchanged(&self) -> bool {
-        self.only_waits.load(Ordering::Relaxed)
+        self.changed.load(Ordering::Relaxed) != MAY_BE_CHANGED
+    }
+
+    /// Checks the same at the deadline. If nothing was changed, the client is told so, and nothing may be changed any
+    /// more: [`Meter::begin_to_write`] returns false from now on.
+    pub fn stay_unchanged(&self) -> bool {
+        self.exchange(UNCHANGED, STAYS_UNCHANGED) != MAY_BE_CHANGED
+    }
+
+    /// Replaces `from` by `to`, and returns the value before; another value than `from` stays.
+    fn exchange(&self, from: u8, to: u8) -> u8 {
+        match self.changed.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(before) | Err(before) => before,
+        }
     }
 
     /// Counts one finished v1 call.

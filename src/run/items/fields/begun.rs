@@ -133,6 +133,7 @@ impl InProject<'_> {
             return Ok(());
         }
         let card = self.card;
+        self.begin_to_write()?;
         let stored = self.runner.store.write_item(card.workspace_id, card.id, item, own).await;
         let stored = stored.map_err(StoreError::into_write_refusal)?;
         if !stored {

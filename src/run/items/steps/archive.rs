@@ -87,6 +87,7 @@ pub(in crate::run) async fn unarchive_item(job: &InProject<'_>) -> Result<Reply,
     let recorded = settle_open_writes(job, std::slice::from_ref(&item), ItemSource::Read).await?;
     if recorded.archived.contains(&item.id) {
         let card = job.card;
+        job.begin_to_write()?;
         job.runner.store.mark_archived(card.workspace_id, card.id, item.id, None).await?;
     }
     let added = expansions::asked_for(job, &item, &recorded).await?;
