@@ -209,6 +209,34 @@ async fn trap_23_a_second_default_of_v1_is_deleted_like_any_other_state() {
 }
 
 #[tokio::test]
+async fn trap_23_without_a_list_at_hand_a_refusal_of_v1_is_compared_with_the_list() {
+    let project = Project::new().await;
+    project.flag("Cancelled", true);
+    project.delete("Cancelled").await.expect(204);
+    assert_eq!(project.calls(), ["DELETE", "GET all", "PATCH", "DELETE"]);
+    assert_eq!(project.flagged(), ["Backlog"]);
+    project.shows("Backlog").await;
+    // A list at hand that lacks the state tells nothing about it.
+    project.v1("POST", "", &json!({"name": "New", "color": "c"}));
+    project.flag("New", true);
+    project.delete("New").await.expect(204);
+    assert_eq!(project.calls(), ["DELETE", "GET all", "PATCH", "DELETE"]);
+    project.shows("Backlog").await;
+}
+
+#[tokio::test]
+async fn trap_23_without_a_list_at_hand_the_usual_delete_is_one_call_and_the_default_stays() {
+    let project = Project::new().await;
+    project.delete("Cancelled").await.expect(204);
+    assert_eq!(project.calls(), ["DELETE"]);
+    let refused = project.delete("Backlog").await.expect_problem(409, "conflict");
+    assert_eq!(refused.text("detail"), DEFAULT);
+    assert_eq!(project.calls(), ["DELETE", "GET all"]);
+    project.shows("Backlog").await;
+    assert_eq!(project.flagged(), ["Backlog"]);
+}
+
+#[tokio::test]
 async fn trap_23_a_second_default_of_v1_is_cleared_when_a_client_clears_it() {
     let project = Project::new().await;
     project.flag("Cancelled", true);

@@ -2,7 +2,7 @@
 
 use crate::support::gateway::Gateway;
 use crate::support::scripted::Exchange;
-use crate::traps::scene::{Scene, THROUGH, V1, id, list, record, stored, web};
+use crate::traps::scene::{NOWHERE, Scene, THROUGH, V1, id, list, record, stored, web};
 use causeway::sandbox::Seed;
 use serde_json::json;
 
@@ -177,11 +177,16 @@ async fn trap_08_protected_states_are_409() {
     for exchange in ["states_delete_default", "states_delete_with_items", "states_delete_with_archived_items_only"]
     {
         let scene = Scene::new().await;
-        let path = format!("states/{}/", crate::traps::scene::NOWHERE);
+        let (path, of_default) = (format!("states/{NOWHERE}/"), exchange == "states_delete_default");
         scene.expect(Exchange::delete(&format!("{V1}{path}")).recorded("states", exchange));
+        if of_default {
+            // v1 can have the flag on a state that v2 does not show as default (trap 23); the list tells.
+            let state = record("states", "states_create_minimal", json!({"id": NOWHERE, "default": true}));
+            scene.expect(list("states", &[state]));
+        }
         let answer = scene.delete(&path).await.expect_problem(409, "conflict");
         let about_the_default = answer.text("detail").contains("default state");
-        assert_eq!(about_the_default, exchange == "states_delete_default", "{}", answer.json);
+        assert_eq!(about_the_default, of_default, "{}", answer.json);
         scene.v1.finish();
     }
 }

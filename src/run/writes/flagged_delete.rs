@@ -20,13 +20,11 @@ pub(in crate::run) async fn delete(
     was_there: bool,
 ) -> Result<(), Refusal> {
     let (resource, id) = (job.resource(), job.pk()?);
-    let Some(held) = write.latest().and_then(|kept| kept.value.get(id).cloned()) else {
-        // Without a list at hand v1 decides, so that the usual delete is one call.
-        return job.delete(id, was_there).await;
-    };
-    if !flagged::is_shown(resource, rule, &held) && !flagged::has(resource, rule, &held) {
+    let held = write.latest().and_then(|kept| kept.value.get(id).cloned());
+    // Without a list at hand v1 is asked first, so that the usual delete is one call.
+    if held.is_none_or(|held| !flagged::is_shown(resource, rule, &held) && !flagged::has(resource, rule, &held)) {
         match job.delete(id, was_there).await {
-            // v1 has got the flag since the list was read.
+            // v1 has the flag on this record. Only a list that is read now tells whether v2 shows it there.
             Err(refused) if refused == refusal::of_flagged(resource, rule) => {}
             outcome => return outcome,
         }
