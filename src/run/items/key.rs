@@ -11,7 +11,7 @@
 
 use crate::context::Note;
 use crate::fresh::Changed;
-use crate::plan::{BY_KEY, PathTemplate};
+use crate::plan::{BY_KEY, HumanKey, PathTemplate};
 use crate::refusal::Refusal;
 use crate::run::job::{InProject, Job};
 use crate::run::kept::answers::Shown;
@@ -19,7 +19,6 @@ use crate::run::members::bad_data;
 use crate::run::reads::outage::store_is_away;
 use crate::translate::Fault;
 use crate::translate::work_items::{self, Item};
-use crate::translate::work_items_key::HumanKey;
 use crate::v1::{Object, V1Request, V1Response};
 use crate::v2::value::trimmed;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};

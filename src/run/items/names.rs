@@ -12,7 +12,7 @@
 
 use crate::access::Role;
 use crate::index::Index;
-use crate::plan::Known;
+use crate::plan::{HumanKey, Known};
 use crate::refusal::{FieldError, Refusal};
 use crate::run::items::fields::{self, Asked};
 use crate::run::items::record::if_live;
@@ -24,7 +24,6 @@ use crate::run::reads::list;
 use crate::store::OwnWrite;
 use crate::translate::members::{self, Person};
 use crate::translate::work_items::Item;
-use crate::translate::work_items_key::HumanKey;
 use crate::translate::work_items_write;
 use crate::v2::body::Given;
 use crate::v2::value::{small_letters, trimmed};

@@ -22,7 +22,6 @@ pub mod refusal;
 mod refused_fields;
 mod text_members;
 pub mod work_items;
-pub mod work_items_key;
 pub mod work_items_text;
 pub mod work_items_write;
 

@@ -8,6 +8,7 @@
 pub mod codes;
 mod column;
 mod compile;
+mod human_key;
 mod kind;
 mod known;
 mod legacy;
@@ -29,6 +30,7 @@ pub use crate::mapping::{
 };
 pub use column::Column;
 pub use compile::compile;
+pub use human_key::HumanKey;
 pub use kind::{Kind, ValueType};
 pub use known::{BY_KEY, Known, is_in_key};
 pub use legacy::{Extent, Fill, V1Operation, V1Operations, V1RouteMatch};

@@ -1,11 +1,11 @@
 //! Records that custom values refer to: people of the project and its work items. May use: what `run` may use.
 
+use crate::plan::HumanKey;
 use crate::refusal::Refusal;
 use crate::run::items::record::if_live;
 use crate::run::job::InProject;
 use crate::translate::members::Person;
 use crate::translate::work_items::Item;
-use crate::translate::work_items_key::HumanKey;
 use crate::v2::value::read_uuid;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

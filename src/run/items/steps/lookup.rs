@@ -6,6 +6,7 @@
 
 use crate::fresh::Changed;
 use crate::index::Index;
+use crate::plan::HumanKey;
 use crate::refusal::Refusal;
 use crate::run::Job;
 use crate::run::items::expansions;
@@ -13,7 +14,6 @@ use crate::run::items::fields::{ItemSource, Pairing};
 use crate::run::job::Inside;
 use crate::run::members::SKEW;
 use crate::translate::work_items::Item;
-use crate::translate::work_items_key::HumanKey;
 use crate::units::now_micros;
 use crate::v2::Reply;
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 //! v1's lookup is case-sensitive, does not check the number strictly, and fails when it is no number (trap 54,
 //! `items_key_lower_case`, `items_key_zero_padded`, `items_key_not_a_number`). So the form is checked first.
 //!
-//! May use: `plan` (the form of keys).
+//! May use: this folder.
 
-use crate::plan::is_in_key;
+use super::known::is_in_key;
 use std::fmt;
 
 /// Longest project part of a key, in characters. v1's identifiers have up to 12 (`projects_create_long_identifier`),
