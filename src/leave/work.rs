@@ -186,12 +186,12 @@ impl Work<'_> {
     }
 
     /// Returns the texts of a default with the target's ids, and the number of texts that are left out because the
-    /// target lacks the person or work item that they name. A text names an option by id or name. The id here is kept
-    /// while the target does not have the option.
+    /// target lacks the person or work item that they name. A name, an address or a key is kept. The id of an option is
+    /// kept while the target does not have the option.
     pub(super) fn default_there(&self, property: &Property, texts: &[String]) -> (Value, usize) {
         let kind = ValueKind::of(property);
         let there = |text: &String| {
-            let Ok(id) = Uuid::try_parse(text) else { return Some(text.clone()) };
+            let Ok(id) = Uuid::try_parse(text.trim()) else { return Some(text.clone()) };
             match kind {
                 ValueKind::Option => Some(self.ids.theirs(Kind::Option, id).unwrap_or(text).to_owned()),
                 ValueKind::Person => self.people.get(&id).map(Uuid::to_string),
@@ -209,7 +209,7 @@ impl Work<'_> {
     /// Reads the work items of projects whose defaults may name work items.
     pub(super) async fn items_of_defaults(&mut self) -> Result<(), String> {
         let names_items = |property: &Property| {
-            let has_default = |texts: &[String]| texts.iter().any(|text| Uuid::try_parse(text).is_ok());
+            let has_default = |texts: &[String]| texts.iter().any(|text| Uuid::try_parse(text.trim()).is_ok());
             let contexts = self.catalogue.contexts_of(property.id);
             let of_contexts = contexts.iter().any(|context| has_default(&context.default_value));
             ValueKind::of(property) == ValueKind::Item && (has_default(&property.default_value) || of_contexts)

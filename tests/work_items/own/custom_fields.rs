@@ -115,6 +115,8 @@ async fn every_kind_of_value_is_written_and_read_in_its_form() {
         ("decimal", json!("many")),
         ("boolean", json!(1)),
         ("datetime", json!("soon")),
+        ("datetime", json!(" 2026-03-01")),
+        ("datetime", json!("2026-03-01T00:00:00Z ")),
         ("severity", json!(id('f', 9))),
         ("severity", json!("Middling")),
         ("user", json!("eve@other.test")),
@@ -278,6 +280,20 @@ async fn required_values_and_defaults_are_for_creates_alone() {
     assert_eq!(refused.error_fields(), ["custom_fields.points"]);
     let back = gateway.patch("ada", &item, json!({"type_id": task})).await.expect(200);
     assert_eq!(back.json["custom_fields"]["points"]["value"], json!(3));
+}
+
+#[tokio::test]
+async fn a_default_may_name_a_person_by_address_and_an_item_by_key() {
+    let place = Place::new().await;
+    let task = place.enabled().await;
+    for (name, kind, default) in [("user", "USER", "bob@acme.test"), ("issue", "ISSUE", "web-1")] {
+        let mut given = relation(name, kind);
+        (given["is_required"], given["default_value"]) = (json!(true), json!([default]));
+        place.new_property(task, given).await;
+    }
+    let made = place.gateway.post("ada", ITEMS, json!({"name": "n"})).await.expect(201);
+    let fields = &made.json["custom_fields"];
+    assert_eq!((&fields["user"]["value"], &fields["issue"]["value"]), (&json!("bob"), &json!("WEB-1")));
 }
 
 #[tokio::test]

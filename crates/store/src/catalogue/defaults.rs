@@ -1,21 +1,44 @@
 //! Default values: strings that must be readable for the kind of the property (O69), and preselected options (O77).
-//! May use: `v2`, this folder.
+//! May use: `plan` (human keys), `v2`, this folder.
 
 use super::choices::Choices;
-use super::decimals;
 use super::faults::{FAULTY, Faults};
-use super::model::{Context, Property, PropertyType, RelationType};
-use super::text_forms::{is_email, is_url};
-use crate::v2::{time, value};
+use super::model::{Context, Property};
+use super::text_forms::is_email;
+use super::values::{ValueKind, WrittenElement, one};
+use crate::plan::HumanKey;
+use crate::v2::value::read_uuid;
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// Texts that cannot be rich text, each with the reason.
+pub type Unfit = HashMap<String, String>;
+
+/// The texts of a default after a write, when they are rich text. The sanitiser is outside of this crate, so the caller
+/// checks them before the edit, and puts the unfit ones into [`super::Edit::unfit`].
+#[derive(Debug, Default)]
+pub struct RichDefault {
+    /// The texts.
+    pub texts: Vec<String>,
+    /// Whether several values are taken.
+    pub is_multi: bool,
+}
 
 /// Checks that every element is readable for the kind, and that there is only one unless `is_multi`. The faults of
 /// elements that are no texts are known already.
-pub(super) fn judge(property: &Property, options: &Choices, is_multi: bool, texts: &[String], faults: &mut Faults) {
+pub(super) fn judge(
+    property: &Property,
+    options: &Choices,
+    unfit: &Unfit,
+    is_multi: bool,
+    texts: &[String],
+    faults: &mut Faults,
+) {
     if texts.len() > 1 && !is_multi {
         faults.add("default_value", "more than one needs is_multi");
     }
     for (index, text) in texts.iter().enumerate().filter(|(_, text)| !text.contains(FAULTY)) {
-        if let Some(message) = fault(property, options, text) {
+        if let Some(message) = fault(property, options, unfit, text) {
             faults.add(format!("default_value.{index}"), message);
         }
     }
@@ -29,22 +52,24 @@ pub(super) fn judge_preselected(context: &Context, restated: bool, faults: &mut 
     }
 }
 
-/// Returns why `text` cannot be a default of the property. It may name one of `options`.
-pub(super) fn fault(property: &Property, options: &Choices, text: &str) -> Option<&'static str> {
-    let (fits, message) = match property.property_type {
-        PropertyType::Text | PropertyType::File => (true, ""),
-        PropertyType::Datetime => (time::read(text).is_some(), "must be an ISO 8601 timestamp or a date"),
-        PropertyType::Decimal if decimals::is_number(text) => (decimals::read(text).is_some(), decimals::TOO_LONG),
-        PropertyType::Decimal => (false, "must be a number, written as a string"),
-        PropertyType::Boolean => {
-            (["true", "false"].contains(&text.to_ascii_lowercase().as_str()), "must be \"true\" or \"false\"")
-        }
-        PropertyType::Option => (options.first(text).is_some(), "must be the name or id of an option"),
-        PropertyType::Relation if property.relation_type == Some(RelationType::RichText) => (true, ""),
-        PropertyType::Relation => (value::read_uuid(text).is_some(), "must be the id of a record"),
-        PropertyType::Url => (is_url(text), "must be an absolute http or https URL"),
-        PropertyType::Email => (is_email(text), "must be an e-mail address"),
-        PropertyType::Formula => (false, "a formula takes no default"),
+/// Returns why `text` cannot be a default of the property: it must be a text that can be sent as a value (O37). It may
+/// name one of `options`. Of people and work items only the form is checked, because each project has others.
+pub(super) fn fault(property: &Property, options: &Choices, unfit: &Unfit, text: &str) -> Option<String> {
+    let written = match ValueKind::of(property) {
+        ValueKind::Formula => return Some("a formula takes no default".into()),
+        ValueKind::Option if options.first(text).is_some() => return None,
+        ValueKind::Option => return Some("must be the name or id of an option".into()),
+        kind => one(kind, options, &Value::from(text)),
     };
-    if fits { None } else { Some(message) }
+    match written {
+        Err(message) => Some(message),
+        Ok(WrittenElement::Person(named)) if read_uuid(&named).is_none() && !is_email(&named) => {
+            Some("must be the id or the e-mail address of a person".into())
+        }
+        Ok(WrittenElement::Item(named)) if read_uuid(&named).is_none() && HumanKey::in_body(&named).is_none() => {
+            Some("must be the id or the key of a work item".into())
+        }
+        Ok(WrittenElement::Html(text)) => unfit.get(&text).cloned(),
+        Ok(_) => None,
+    }
 }

@@ -6,8 +6,8 @@
 //! other writer of the workspace can enter, and saves the difference. An edit that returns an error is incomplete and
 //! must be dropped.
 //!
-//! May use: `plan` (the type mode), `refusal`, `v2` (bodies, times, values). May not use: `store`, `run`, `v1`,
-//! `edge`.
+//! May use: `plan` (the type mode, human keys), `refusal`, `v2` (bodies, times, values). May not use: `store`, `run`,
+//! `v1`, `edge`.
 
 mod check;
 mod choices;
@@ -34,6 +34,7 @@ mod text_forms;
 mod types;
 pub mod values;
 
+pub use defaults::{RichDefault, Unfit};
 pub use edit::{Edit, Effect, TYPE_IN_USE};
 pub use entries::{distinct_prefix_len, faults_inside};
 pub use entry_form::{EntryForm, ignored_inside};

@@ -139,7 +139,8 @@ pub fn defaults(applicable: &Applicable) -> Vec<Placed> {
     wishes.take(if applicable.is_multi { usize::MAX } else { 1 }).collect()
 }
 
-fn one(kind: ValueKind, choices: &Choices, value: &Value) -> Result<WrittenElement, String> {
+/// Reads one element. The records that it may name are not looked up yet.
+pub(super) fn one(kind: ValueKind, choices: &Choices, value: &Value) -> Result<WrittenElement, String> {
     match kind {
         ValueKind::Option => option(choices, text(value)?),
         ValueKind::Person => Ok(WrittenElement::Person(trimmed(text(value)?).to_owned())),
@@ -158,7 +159,10 @@ fn one(kind: ValueKind, choices: &Choices, value: &Value) -> Result<WrittenEleme
         ValueKind::Decimal | ValueKind::Boolean | ValueKind::Datetime => {
             let too_long = || kind == ValueKind::Decimal && value.as_str().is_some_and(decimals::is_number);
             let why = || if too_long() { decimals::TOO_LONG } else { form(kind) };
-            plain(kind, value).map(WrittenElement::Plain).ok_or_else(|| why().into())
+            // A timestamp has no blanks around it; a text that became one may have them (O67).
+            let is_padded = kind == ValueKind::Datetime && value.as_str().is_some_and(|text| text.trim() != text);
+            let kept = plain(kind, value).filter(|_| !is_padded);
+            kept.map(WrittenElement::Plain).ok_or_else(|| why().into())
         }
     }
 }
@@ -269,6 +273,7 @@ mod tests {
             (ValueKind::Decimal, json!("12345678901234567890"), json!(12_345_678_901_234_567_890_u64)),
             (ValueKind::Boolean, json!("True"), json!(true)),
             (ValueKind::Datetime, json!("2026-03-01"), json!("2026-03-01T00:00:00.000000Z")),
+            (ValueKind::Datetime, json!(" 2026-03-01 "), json!("2026-03-01T00:00:00.000000Z")),
             (ValueKind::Datetime, json!("2026-03-01T02:00:00+02:00"), json!("2026-03-01T00:00:00.000000Z")),
             (ValueKind::Datetime, json!("0001-01-01"), json!("0001-01-01T00:00:00.000000Z")),
             (ValueKind::Datetime, json!("9999-12-31"), json!("9999-12-31T00:00:00.000000Z")),

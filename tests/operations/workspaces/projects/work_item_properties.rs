@@ -1,6 +1,6 @@
 //! `projects/{project_id}/work-item-properties/`.
 
-use crate::operations::scene::{Scene, WEB};
+use crate::operations::scene::{BOB, ONE, Scene, WEB};
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -115,5 +115,39 @@ async fn a_default_that_the_new_type_cannot_read_is_told_and_not_dropped() {
     let with_default = json!({"property_type": "DECIMAL", "default_value": ["3"]});
     let changed = scene.ask("PATCH", &one, Some(with_default)).await.expect(200);
     assert_eq!(changed.json["default_value"], json!(["3"]));
+    scene.end();
+}
+
+/// Otherwise each create that relies on the default would be refused, or would lose it.
+#[tokio::test]
+async fn a_default_is_judged_as_a_value_is_and_kept_as_sent() {
+    let mut scene = Scene::in_project().await;
+    let path = format!("{WEB}/work-item-properties/");
+    for (kind, relation, good, bad) in [
+        ("DATETIME", None, vec!["2026-01-01", "2026-01-01T02:00:00+02:00"], vec![" 2026-01-01", "2026-01-01 "]),
+        ("RELATION", Some("USER"), vec![BOB, "bob@acme.test", " bob@acme.test"], vec!["bob", "a b@acme.test", ""]),
+        ("RELATION", Some("ISSUE"), vec![ONE, "WEB-1", "web-1"], vec!["WEB", "WEB-0", "soon", ""]),
+        ("RELATION", Some("RELEASE"), vec![ONE], vec!["r-1", "WEB-1"]),
+        ("RELATION", Some("RICH_TEXT"), vec!["<p>a</p>", "a<script>x</script>"], vec!["<script>x</script>", " "]),
+    ] {
+        let body = |default: &[&str]| {
+            json!({"display_name": "x", "property_type": kind, "relation_type": relation, "is_multi": true,
+                "default_value": default})
+        };
+        let refused = scene.ask("POST", &path, Some(body(&bad))).await.expect_problem(400, "validation_error");
+        let fields: Vec<String> = (0..bad.len()).map(|index| format!("default_value.{index}")).collect();
+        assert_eq!(refused.error_fields(), fields, "{kind} {relation:?}");
+        let made = scene.ask("POST", &path, Some(body(&good))).await.expect(201);
+        assert_eq!(made.json["default_value"], json!(good), "{kind} {relation:?}");
+        let one = format!("{path}{}/", made.text("id"));
+        let again = json!({"default_value": bad});
+        let refused = scene.ask("PATCH", &one, Some(again)).await.expect_problem(400, "validation_error");
+        assert_eq!(refused.error_fields(), fields, "{kind} {relation:?}");
+    }
+    let body = json!({"display_name": "x", "property_type": "TEXT", "default_value": ["<script>x</script>"]});
+    let one = format!("{path}{}/", scene.made(&path, body).await);
+    let rich = json!({"property_type": "RELATION", "relation_type": "RICH_TEXT"});
+    let refused = scene.ask("PATCH", &one, Some(rich)).await.expect_problem(400, "validation_error");
+    assert_eq!(refused.error_fields(), ["default_value.0"]);
     scene.end();
 }
