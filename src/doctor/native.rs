@@ -9,7 +9,7 @@ use crate::native::Modes;
 use crate::native::probe::{ProbeResult, ask};
 use crate::plan::Plan;
 use crate::settings::Settings;
-use crate::shared::Shared;
+use crate::shared::{Shared, Unusable};
 use crate::store::{LeftWorkspace, Store, file_of};
 use std::sync::Arc;
 
@@ -51,15 +51,22 @@ pub(super) async fn shared(settings: &Settings, report: &mut Report) {
     let Some(url) = &settings.shared.url else { return };
     match Shared::look(url.expose(), settings.shared.timeout).await {
         Ok(None) => report.fine("shared", "the Redis of shared.url can be used"),
-        Ok(Some(cause)) => report.warn(
+        Ok(Some(Unusable::Silent(cause))) => report.warn(
             "shared",
             format!("the Redis of shared.url does not answer ({cause}); until it does, each process counts alone"),
             "see whether it runs, and whether host and port are right",
         ),
+        Ok(Some(Unusable::Refusing(cause))) => report.warn(
+            "shared",
+            format!("the Redis of shared.url answers with an error ({cause}); until it can be used, each process \
+                     counts alone"),
+            "see whether it is a replica, still reads its data, or has too many connections",
+        ),
         Err(fault) => report.fault(
             "shared",
             format!("the Redis of shared.url cannot be used: {fault}"),
-            "correct the setting shared.url; docs/several-gateways.md says what its user must be allowed",
+            "correct the setting shared.url (user, password, number of the database); docs/several-gateways.md says \
+             what its user must be allowed",
         ),
     }
 }

@@ -112,6 +112,15 @@ async fn records_of_the_own_store_are_told_apart_and_limits_are_counted() {
     assert_eq!(samples["causeway_limited_requests_total{limit=\"api_key\",outcome=\"refused\"}"], 1.0);
 }
 
+/// Keys are minted by a command, which runs in another process: the gateway showed 0 for ever.
+#[tokio::test]
+async fn events_that_a_gateway_cannot_count_have_no_figure() {
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[LISTEN]).await;
+    let samples = samples(&text(&gateway).await);
+    let of = |event: &str| samples.get(&format!("causeway_oauth_events_total{{event=\"{event}\"}}"));
+    assert_eq!((of("key_minted"), of("key_revoked")), (None, Some(&0.0)));
+}
+
 #[tokio::test]
 async fn a_scraper_gets_the_form_it_asks_for() {
     let gateway = Gateway::sandboxed_with(Seed::Recorded, &[LISTEN]).await;

@@ -160,6 +160,11 @@ async fn a_certificate_that_cannot_be_checked_is_told_with_what_to_do() {
         assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
         assert!(told.contains("name the file with the root certificate of the server"), "{told}");
     }
+    let elsewhere = url.replace("@localhost:", "@127.0.0.1:");
+    let issuer = place.folder().join("issuer.pem");
+    let elsewhere = format!("{elsewhere}?sslmode=verify-full&sslrootcert={}", issuer.display());
+    let told = Store::open(&elsewhere, V1).await.unwrap_err().to_string();
+    assert!(told.contains("write a host that the certificate of the server names"), "{told}");
 }
 
 /// A server that hangs still accepts connections.

@@ -132,6 +132,11 @@ fn remedy(url: &str, cause: &str) -> String {
             "correct the certificate of the server, or do without TLS with ?sslmode=disable in the setting store.url"
                 .into()
         }
+        _ if ["not valid for name", "NotValidForName"].iter().any(|words| cause.contains(words)) => {
+            "write a host that the certificate of the server names in the setting store.url, or renew the certificate \
+             for this host"
+                .into()
+        }
         _ if is_about_certificates(url, cause) => {
             "name the file with the root certificate of the server in the setting store.url \
              (?sslmode=verify-full&sslrootcert=FILE) or in SSL_CERT_FILE"
@@ -278,6 +283,10 @@ mod tests {
         }
         let unknown = told("postgres://u@db/c?sslmode=verify-full", "invalid peer certificate: UnknownIssuer");
         assert!(unknown.contains("sslrootcert=FILE"), "{unknown}");
+        let other_name = "invalid peer certificate: certificate not valid for name \"db\"; certificate is only \
+                          valid for DnsName(\"localhost\")";
+        let elsewhere = told("postgres://u@db/c?sslmode=verify-full", other_name);
+        assert!(elsewhere.contains("write a host") && !elsewhere.contains("sslrootcert"), "{elsewhere}");
         let missing = told("postgres://u@db/c?sslrootcert=/none.pem", "No such file or directory (os error 2)");
         assert!(missing.contains("name the file with the root certificate"), "{missing}");
         let cut = told("postgres://u:1?x@db/c", "failed to lookup address information");
