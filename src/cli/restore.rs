@@ -5,9 +5,11 @@
 //!
 //! May use: what `cli` may use.
 
-use super::arguments::{Outcome, absent, create_private_file, say, with_store_made_if_absent};
+use super::arguments::{Outcome, create_private_file, say, with_store_made_if_absent};
 use crate::amount::amount;
-use crate::store::{DumpError, Store, StoreError, Unfinished, behind_links, folder_of, url_of, with_ending};
+use crate::store::{
+    DumpError, Store, StoreError, Unfinished, behind_links, folder_of, missing_file, url_of, with_ending,
+};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read};
 use std::path::Path;
@@ -20,7 +22,7 @@ use std::path::Path;
 pub(super) async fn run(from: &Path, url: &str, force: bool) -> Outcome {
     // Checked before a store is created for it.
     let is_copy = is_copy(from)?;
-    let rows = match absent(url) {
+    let rows = match missing_file(url)? {
         Some(file) => into_new(from, is_copy, url, &file).await?,
         None => with_store_made_if_absent(url, async |store| fill(from, is_copy, store, force).await).await?,
     };
