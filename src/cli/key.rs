@@ -1,7 +1,7 @@
 //! `causeway key`: gateway keys, which open less than the v1 key behind them. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on, id, say};
-use super::oauth::{open_or_create, opened, told};
+use super::oauth::{bind, open_or_create, opened, told};
 use crate::context::Context;
 use crate::oauth::Minting;
 use crate::printable::printable;
@@ -97,9 +97,11 @@ fn instant(text: &str) -> Result<i64, String> {
 
 async fn mint(settings: &SettingArgs, v1_key: &str, wanted: Minting) -> Outcome {
     let settings = settings.load()?;
-    let (oauth, _store) = open_or_create(&settings).await?;
+    let (oauth, store) = open_or_create(&settings).await?;
     let ctx = Context::new("mint", settings.limits.deadline);
-    let (key, secret) = oauth.mint(v1_key, wanted, &ctx).await.map_err(told)?;
+    let (key, secret) = oauth.prepare_key(v1_key, wanted, &ctx).await.map_err(told)?;
+    bind(&settings, &store).await?;
+    oauth.keep_key(&key).await?;
     say!(
         "id      {}\nkey     {secret}\nperson  {}\nscopes  {}",
         key.id,

@@ -5,9 +5,11 @@
 //!
 //! May use: what `cli` may use.
 
-use super::arguments::{Outcome, absent, create_private_file, say, with_store_made_if_absent};
+use super::arguments::{Outcome, create_private_file, say, with_store_made_if_absent};
 use crate::amount::amount;
-use crate::store::{DumpError, Store, StoreError, Unfinished, behind_links, folder_of, url_of, with_ending};
+use crate::store::{
+    DumpError, Store, StoreError, Unfinished, behind_links, folder_of, missing_file, url_of, with_ending,
+};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Cursor, ErrorKind, Read};
 use std::path::Path;
@@ -28,7 +30,7 @@ enum Source {
 pub(super) async fn run(from: &Path, url: &str, force: bool) -> Outcome {
     // Checked before a store is created for it.
     let source = open(from)?;
-    let rows = match absent(url) {
+    let rows = match missing_file(url)? {
         Some(file) => into_new(from, source, url, &file).await?,
         None => with_store_made_if_absent(url, async move |store| fill(from, source, store, force).await).await?,
     };

@@ -10,7 +10,7 @@ use crate::native::probe::{ProbeResult, ask};
 use crate::plan::Plan;
 use crate::settings::Settings;
 use crate::shared::{Shared, Unusable};
-use crate::store::{LeftWorkspace, Store, file_of};
+use crate::store::{LeftWorkspace, Store, missing_file};
 use std::sync::Arc;
 
 const PART: &str = "native";
@@ -36,7 +36,7 @@ pub(super) async fn look(settings: &Settings, plan: &Arc<Plan>, report: &mut Rep
 /// Returns the workspaces that have been left. Returns none when the store is missing or unreadable; another check
 /// reports that.
 async fn left(settings: &Settings) -> Vec<LeftWorkspace> {
-    if file_of(&settings.store.url).is_some_and(|file| !file.exists()) {
+    if !matches!(missing_file(&settings.store.url), Ok(None)) {
         return Vec::new();
     }
     let Ok(store) = Store::open_for_upkeep(&settings.store.url).await else { return Vec::new() };

@@ -280,7 +280,7 @@ async fn broken_stores_are_named() {
     std::fs::set_permissions(set_up.path("store.db"), std::fs::Permissions::from_mode(0o644)).unwrap();
     set_up.finds(&[], &[], ["fault", "read or changed by other users", "chmod 600"]).await;
     let reading = format!("{}?mode=ro", set_up.store());
-    set_up.finds(&[("store.url", &reading)], &[], ["fault", "can only be read", "give the file"]).await;
+    set_up.finds(&[("store.url", &reading)], &[], ["fault", "can only be read", "leave mode=ro out"]).await;
 }
 
 /// A folder that is mounted read-only until this is dropped, on machines that allow mounting.
