@@ -21,7 +21,7 @@ mod shared_indexes;
 mod start;
 mod surface;
 
-pub use authorization::open_oauth;
+pub use authorization::{bind_store, open_oauth};
 pub use reload::{ReloadError, Reloader};
 pub(crate) use start::StartError;
 pub use start::compile_plan;

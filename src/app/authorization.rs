@@ -8,20 +8,36 @@ use crate::access::Access;
 use crate::fresh::Changes;
 use crate::oauth::{Audited, EventKind, Keyring, OAuth};
 use crate::settings::Settings;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 use crate::tally::Counter;
-use crate::v1::Client;
+use crate::v1::{BaseUrl, Client};
 use std::sync::Arc;
 use strum::VariantNames;
 
-/// Opens the authorization server of `settings` without a gateway around it; for the command line.
-pub async fn open_oauth(settings: &Settings) -> Result<(OAuth, Store), StartError> {
+/// Opens the authorization server of `settings` without a gateway around it, on the store that `open` opens at its URL;
+/// for the command line. A store that belongs to no deployment yet stays so until [`bind_store`].
+pub async fn open_oauth(
+    settings: &Settings,
+    open: impl AsyncFnOnce(&str) -> Result<Store, StoreError>,
+) -> Result<(OAuth, Store), StartError> {
     let upstream = settings.upstream.needed_base_url()?.clone();
     let client = Client::new(client_settings(settings, &upstream))?;
     let keyring = Keyring::open(&settings.secrets)?;
-    let store = Store::open(&settings.store.url, upstream.as_str()).await?;
+    let url = &settings.store.url;
+    let store = open(url).await?;
+    store.update_for(url, &deployment(settings)?).await?;
     let (oauth, _, store) = authorization(settings, keyring, &client, store, &counters());
     Ok((oauth, store))
+}
+
+/// Makes the store of `settings` that of their v1, if it belongs to no deployment yet.
+pub async fn bind_store(settings: &Settings, store: &Store) -> Result<(), StartError> {
+    Ok(store.bind(&settings.store.url, &deployment(settings)?).await?)
+}
+
+fn deployment(settings: &Settings) -> Result<BaseUrl, StartError> {
+    let upstream = settings.upstream.needed_base_url()?;
+    Ok(BaseUrl::parse(upstream.as_str()).map_err(StoreError::from)?)
 }
 
 /// Builds the authorization server on an open store that is not in use yet, the access checks that know its

@@ -2,9 +2,10 @@
 //! and its output for a terminal or the next program. May use: what `cli` may use.
 
 use crate::app::compile_plan;
+use crate::doctor::remedy_for_read_only;
 use crate::plan::Plan;
 use crate::settings::{ENVIRONMENT_PREFIX, FILE_VARIABLE, HttpAddress, LoadArgs, Loaded, Settings};
-use crate::store::{Store, file_of};
+use crate::store::{Store, in_words};
 use clap::Args;
 use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::env::{var_os, vars_os};
@@ -206,21 +207,12 @@ pub(super) fn create_private_file(file: &Path) -> std::io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(file)
 }
 
-/// Fails when there is no store at `url`, so that a mistyped path does not create an empty store that looks healthy.
-pub(super) fn expect_there(url: &str) -> Outcome {
-    match absent(url) {
-        Some(file) => Err(format!("there is no store at {}; see --store", file.display())),
-        None => Ok(()),
-    }
-}
-
-/// Opens the store at `url`, which must exist, runs `work` with it and closes it.
+/// Opens the store at `url`, which must be one of a gateway, runs `work` with it and closes it.
 pub(super) async fn with_store<T>(
     url: &str,
     work: impl AsyncFnOnce(&Store) -> Result<T, String>,
 ) -> Result<T, String> {
-    expect_there(url)?;
-    with_store_made_if_absent(url, work).await
+    closing(Store::open_existing(url).await?, work).await
 }
 
 /// Works like [`with_store`], but requires tables that this version reads correctly.
@@ -250,18 +242,24 @@ pub(super) async fn expect_writable(store: &Store) -> Outcome {
     expect_current(store).await
 }
 
+/// Fails when the store at `url` can only be read.
+pub(super) fn expect_not_read_only(store: &Store, url: &str) -> Outcome {
+    match store.is_read_only() {
+        true => Err(format!("{} can only be read; {}", in_words(url), remedy_for_read_only(url))),
+        false => Ok(()),
+    }
+}
+
 /// Works like [`with_store`], but creates the store when there is none.
 pub(super) async fn with_store_made_if_absent<T>(
     url: &str,
     work: impl AsyncFnOnce(&Store) -> Result<T, String>,
 ) -> Result<T, String> {
-    let store = Store::open_for_upkeep(url).await?;
+    closing(Store::open_for_upkeep(url).await?, work).await
+}
+
+async fn closing<T>(store: Store, work: impl AsyncFnOnce(&Store) -> Result<T, String>) -> Result<T, String> {
     let outcome = work(&store).await;
     store.close().await;
     outcome
-}
-
-/// Returns the file of the store at `url`, when the file does not exist yet.
-pub(super) fn absent(url: &str) -> Option<PathBuf> {
-    file_of(url).filter(|file| !file.exists())
 }

@@ -1,10 +1,11 @@
 //! `causeway key`: gateway keys, which open less than the v1 key behind them. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on, id, say};
-use super::oauth::{open_or_create, opened, told};
+use super::oauth::{bind, open_or_create, opened, told};
 use crate::context::Context;
 use crate::oauth::Minting;
 use crate::printable::printable;
+use crate::v2::time;
 use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp};
 use std::io::Read;
@@ -77,10 +78,17 @@ fn piped() -> Result<String, String> {
 /// Parses an instant, which must be in the future. Returns microseconds since 1970.
 fn instant(text: &str) -> Result<i64, String> {
     let now = Timestamp::now();
-    let at = text.parse::<Timestamp>().ok().or_else(|| now.checked_add(text.parse::<SignedDuration>().ok()?).ok());
+    let duration = text.parse::<SignedDuration>().ok();
+    let at = text.parse::<Timestamp>().ok().or_else(|| now.checked_add(duration?).ok());
+    // A `Timestamp` ends a day before the year 9999 does.
+    let is_too_far = || time::read_instant(text).is_some() || duration.is_some_and(|length| length.is_positive());
     match at {
         Some(at) if at > now => Ok(at.as_microsecond()),
         Some(_) => Err(format!("--expires {text}: that is over; name an instant that lies ahead")),
+        None if is_too_far() => Err(format!(
+            "--expires {text}: that is too far ahead; name an earlier instant, or leave out --expires for a key that \
+             does not expire"
+        )),
         None => Err(format!(
             "--expires {text}: write a duration such as 720h or an instant such as 2027-01-31T00:00:00Z"
         )),
@@ -89,9 +97,11 @@ fn instant(text: &str) -> Result<i64, String> {
 
 async fn mint(settings: &SettingArgs, v1_key: &str, wanted: Minting) -> Outcome {
     let settings = settings.load()?;
-    let (oauth, _store) = open_or_create(&settings).await?;
+    let (oauth, store) = open_or_create(&settings).await?;
     let ctx = Context::new("mint", settings.limits.deadline);
-    let (key, secret) = oauth.mint(v1_key, wanted, &ctx).await.map_err(told)?;
+    let (key, secret) = oauth.prepare_key(v1_key, wanted, &ctx).await.map_err(told)?;
+    bind(&settings, &store).await?;
+    oauth.keep_key(&key).await?;
     say!(
         "id      {}\nkey     {secret}\nperson  {}\nscopes  {}",
         key.id,
@@ -133,6 +143,9 @@ mod tests {
         assert!(instant("720h").is_ok() && instant("2999-01-01T00:00:00Z").is_ok());
         for wrong in ["soon", "2001-01-01T00:00:00Z", "-5h", ""] {
             assert!(instant(wrong).is_err(), "{wrong}");
+        }
+        for far in ["9999-12-31T23:59:59Z", "90000000h"] {
+            assert!(instant(far).is_err_and(|told| told.contains("leave out --expires")), "{far}");
         }
     }
 }

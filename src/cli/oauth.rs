@@ -1,12 +1,12 @@
 //! `causeway oauth`: the apps that people may allow to act for them. May use: what `cli` may use.
 
-use super::arguments::{Outcome, SettingArgs, absent, block_on, expect_there, say};
+use super::arguments::{Outcome, SettingArgs, block_on, say};
 use crate::app;
 use crate::oauth::protocol::registration::{Metadata, judge};
 use crate::oauth::{AdminError, OAuth};
 use crate::plan::scopes;
 use crate::settings::Settings;
-use crate::store::Store;
+use crate::store::{Store, StoreError, missing_file};
 use clap::{Args, Subcommand};
 
 /// Arguments of `oauth`.
@@ -107,17 +107,28 @@ pub(super) fn told(fault: impl ToString) -> String {
 
 /// Opens the authorization server with its store, which must exist.
 pub(super) async fn opened(settings: &Settings) -> Result<(OAuth, Store), String> {
-    expect_there(&settings.store.url)?;
-    app::open_oauth(settings).await.map_err(|fault| fault.to_string())
+    app::open_oauth(settings, Store::open_existing).await.map_err(|fault| fault.to_string())
 }
 
 /// Works like [`opened`], for commands that a new gateway may begin with. A missing store is created, with a message,
-/// because the name may be a mistake.
+/// because the name may be a mistake. Before anything is stored in it, [`bind`] must be called.
 pub(super) async fn open_or_create(settings: &Settings) -> Result<(OAuth, Store), String> {
-    if let Some(file) = absent(&settings.store.url) {
+    app::open_oauth(settings, made_if_missing).await.map_err(|fault| fault.to_string())
+}
+
+async fn made_if_missing(url: &str) -> Result<Store, StoreError> {
+    let missing = missing_file(url)?;
+    let store = Store::open_for_upkeep(url).await?;
+    if let Some(file) = missing {
         eprintln!("causeway: there was no store at {}; it is made now (see --store)", file.display());
     }
-    app::open_oauth(settings).await.map_err(|fault| fault.to_string())
+    Ok(store)
+}
+
+/// Makes a new store that of the v1 deployment of the settings. A command does this only when it stores something, so
+/// that a failed command with a mistyped address of v1 leaves a store that another address can still be used with.
+pub(super) async fn bind(settings: &Settings, store: &Store) -> Outcome {
+    app::bind_store(settings, store).await.map_err(|fault| fault.to_string())
 }
 
 fn list_scopes(all: bool) -> Outcome {
@@ -130,7 +141,9 @@ fn list_scopes(all: bool) -> Outcome {
 async fn create(settings: &SettingArgs, metadata: Metadata, json: bool) -> Outcome {
     let wanted = judge(metadata, |scope| scopes::all().any(|known| known == scope));
     let wanted = wanted.map_err(|error| told(error.description))?;
-    let (oauth, _store) = open_or_create(&settings.load()?).await?;
+    let settings = settings.load()?;
+    let (oauth, store) = open_or_create(&settings).await?;
+    bind(&settings, &store).await?;
     let (client, secret) = oauth.register(wanted, false).await?;
     if !oauth.is_set_up() {
         eprintln!(

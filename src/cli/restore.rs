@@ -5,12 +5,22 @@
 //!
 //! May use: what `cli` may use.
 
-use super::arguments::{Outcome, absent, create_private_file, say, with_store_made_if_absent};
+use super::arguments::{Outcome, create_private_file, say, with_store_made_if_absent};
 use crate::amount::amount;
-use crate::store::{DumpError, Store, StoreError, Unfinished, behind_links, folder_of, url_of, with_ending};
+use crate::store::{
+    DumpError, Store, StoreError, Unfinished, behind_links, folder_of, missing_file, url_of, with_ending,
+};
 use std::fs::File;
-use std::io::{BufReader, BufWriter, ErrorKind, Read};
+use std::io::{BufReader, BufWriter, Cursor, ErrorKind, Read};
 use std::path::Path;
+
+/// Content to restore.
+enum Source {
+    /// Copy of a SQLite store; SQLite opens it by its name.
+    Copy,
+    /// Lines of an export, from the first on. They may come from a pipe, which can be read only once.
+    Lines(Box<dyn Read + Send>),
+}
 
 /// Fills the store at `url` with the contents of `from`.
 ///
@@ -19,16 +29,16 @@ use std::path::Path;
 /// name of a new store lasting on the disk.
 pub(super) async fn run(from: &Path, url: &str, force: bool) -> Outcome {
     // Checked before a store is created for it.
-    let is_copy = is_copy(from)?;
-    let rows = match absent(url) {
-        Some(file) => into_new(from, is_copy, url, &file).await?,
-        None => with_store_made_if_absent(url, async |store| fill(from, is_copy, store, force).await).await?,
+    let source = open(from)?;
+    let rows = match missing_file(url)? {
+        Some(file) => into_new(from, source, url, &file).await?,
+        None => with_store_made_if_absent(url, async move |store| fill(from, source, store, force).await).await?,
     };
     say!("{} restored from {}", amount(rows, "row"), from.display());
     Ok(())
 }
 
-async fn into_new(from: &Path, is_copy: bool, url: &str, file: &Path) -> Result<u64, String> {
+async fn into_new(from: &Path, source: Source, url: &str, file: &Path) -> Result<u64, String> {
     let log = with_ending(file, "-wal");
     if log.exists() {
         // SQLite would read this log as the end of the new store.
@@ -38,8 +48,8 @@ async fn into_new(from: &Path, is_copy: bool, url: &str, file: &Path) -> Result<
     let parameters = url.split_once('?').map_or(String::new(), |(_, given)| format!("?{given}"));
     // Its name is removed in any case; the complete store has a second one then.
     let _removed = Unfinished::store(&unfinished);
-    let whole = async |store: &Store| {
-        let rows = fill(from, is_copy, store, false).await?;
+    let whole = async move |store: &Store| {
+        let rows = fill(from, source, store, false).await?;
         store.merge_log().await.map(|()| rows).map_err(String::from)
     };
     let rows = with_store_made_if_absent(&format!("{}{parameters}", url_of(&unfinished)), whole).await?;
@@ -63,24 +73,30 @@ fn put(whole: &Path, file: &Path) -> Result<(), String> {
     File::open(folder_of(file)).and_then(|folder| folder.sync_all()).map_err(fault)
 }
 
-async fn fill(from: &Path, is_copy: bool, store: &Store, force: bool) -> Result<u64, String> {
-    let dump: Box<dyn Read + Send> = match is_copy {
-        true => Box::new(lines_of_copy(from).await?),
-        false => Box::new(File::open(from).map_err(|cause| format!("{}: {cause}", from.display()))?),
+async fn fill(from: &Path, source: Source, store: &Store, force: bool) -> Result<u64, String> {
+    let dump: Box<dyn Read + Send> = match source {
+        Source::Copy => Box::new(lines_of_copy(from).await?),
+        Source::Lines(lines) => lines,
     };
     store.migrate().await?;
     store.import(&mut BufReader::new(dump), force).await.map_err(|fault| fault.to_string())
 }
 
-/// Checks whether a file is a copy of a SQLite store (true) or an export (false). Fails when its first bytes fit
-/// neither.
-fn is_copy(from: &Path) -> Result<bool, String> {
+/// Opens a file to restore from. Its first bytes tell whether it is a copy of a SQLite store or an export. Fails when
+/// they fit neither, and for a copy in a pipe.
+fn open(from: &Path) -> Result<Source, String> {
     let fault = |cause: std::io::Error| format!("{}: {cause}", from.display());
+    let mut file = File::open(from).map_err(fault)?;
     let mut start = Vec::new();
-    File::open(from).map_err(fault)?.take(16).read_to_end(&mut start).map_err(fault)?;
+    file.by_ref().take(16).read_to_end(&mut start).map_err(fault)?;
+    let is_pipe = !file.metadata().map_err(fault)?.is_file();
     match start.as_slice() {
-        b"SQLite format 3\0" => Ok(true),
-        [b'{', ..] => Ok(false),
+        b"SQLite format 3\0" if !is_pipe => Ok(Source::Copy),
+        b"SQLite format 3\0" => Err(format!(
+            "{} is a pipe, and a backup of a SQLite store is read more than once; give the name of its file",
+            from.display()
+        )),
+        [b'{', ..] => Ok(Source::Lines(Box::new(Cursor::new(start).chain(file)))),
         _ => Err(format!("{} is neither a backup of a SQLite store nor an export of one", from.display())),
     }
 }

@@ -1,7 +1,9 @@
 //! `causeway shadow`: reports how answers compare with those of the deployment's own v2. May use: what `cli`
 //! may use.
 
-use super::arguments::{Outcome, SettingArgs, block_on, expect_writable, print_out, say, with_current_store};
+use super::arguments::{
+    Outcome, SettingArgs, block_on, expect_not_read_only, expect_writable, print_out, say, with_current_store,
+};
 use crate::shadow::{Report, text};
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -32,13 +34,14 @@ enum ShadowCommand {
 
 pub(super) fn run(args: &ShadowArgs) -> Outcome {
     let (ShadowCommand::Report { settings, .. } | ShadowCommand::Clear { settings }) = &args.command;
-    let settings = settings.load()?;
-    block_on(with_current_store(&settings.store.url, async |store| {
+    let url = settings.load()?.store.url;
+    block_on(with_current_store(&url, async |store| {
         match args.command {
             ShadowCommand::Report { json: true, .. } => say!("{:#}", json!(Report::read(store).await?)),
             ShadowCommand::Report { .. } => print_out!("{}", text(&Report::read(store).await?)),
             ShadowCommand::Clear { .. } => {
                 expect_writable(store).await?;
+                expect_not_read_only(store, &url)?;
                 store.clear_shadow().await?;
                 say!("All counts and differences are forgotten.");
             }

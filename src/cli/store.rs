@@ -1,15 +1,15 @@
 //! `causeway store`: operators' commands for the gateway's own data. May use: what `cli` may use.
 
 use super::arguments::{
-    Outcome, SettingArgs, block_on, create_private_file, expect_current, expect_writable, say, stop_signal,
-    with_store, with_store_made_if_absent,
+    Outcome, SettingArgs, block_on, create_private_file, expect_current, expect_not_read_only, expect_writable,
+    say, stop_signal, with_store, with_store_made_if_absent,
 };
 use super::restore;
 use crate::amount::amount;
 use crate::run::forget_project;
 use crate::store::{
-    DumpError, Intent, IntentKind, IntentState, Kind, Settled, Store, StoreError, Unfinished, in_words,
-    make_lasting,
+    DumpError, Intent, IntentKind, IntentState, Kind, Settled, Store, StoreError, Unfinished, expect_file,
+    in_words, make_lasting,
 };
 use crate::units::{micros, now_micros};
 use crate::v2::time;
@@ -141,7 +141,12 @@ pub(super) fn run(args: &StoreArgs) -> Outcome {
             StoreCommand::Backup { .. } | StoreCommand::Export { to: Some(_), .. } => {
                 unless_stopped(with_store(&url, work)).await
             }
-            StoreCommand::Migrate { plan: false, .. } => with_store_made_if_absent(&url, work).await,
+            StoreCommand::Migrate { plan, .. } => {
+                if *plan {
+                    expect_file(&url)?;
+                }
+                with_store_made_if_absent(&url, work).await
+            }
             _ => with_store(&url, work).await,
         }
     })
@@ -170,6 +175,9 @@ async fn carry_out(command: &StoreCommand, store: &Store, url: &str) -> Outcome 
         StoreCommand::Restore { .. } => Ok(()),
     };
     fits.map_err(|fault| format!("{}: {fault}", in_words(url)))?;
+    if writes(command, store).await? {
+        expect_not_read_only(store, url)?;
+    }
     match command {
         StoreCommand::Migrate { plan: true, .. } => steps("would migrate", store.steps_to_take().await),
         StoreCommand::Migrate { .. } => steps("migrated", store.migrate().await),
@@ -189,6 +197,16 @@ async fn carry_out(command: &StoreCommand, store: &Store, url: &str) -> Outcome 
             say!("purged {} with {}", amount(swept.work_items, "work item"), amount(swept.values, "value"));
             Ok(())
         }
+    }
+}
+
+/// Checks whether the command is going to write to the store.
+async fn writes(command: &StoreCommand, store: &Store) -> Result<bool, StoreError> {
+    match command {
+        StoreCommand::Migrate { plan: false, .. } => Ok(!store.steps_to_take().await?.is_empty()),
+        StoreCommand::Rebase { .. } | StoreCommand::Settle { .. } | StoreCommand::Sweep { .. } => Ok(true),
+        StoreCommand::Forget { yes, .. } => Ok(*yes),
+        _ => Ok(false),
     }
 }
 
@@ -298,6 +316,8 @@ fn steps(word: &str, steps: Result<Vec<String>, StoreError>) -> Outcome {
 }
 
 async fn backup(store: &Store, to: &Path) -> Outcome {
+    // It holds nothing yet, and a restore would refuse its copy.
+    store.deployment().await?.ok_or(StoreError::Unclaimed)?;
     match store.engine().kind() {
         Kind::Sqlite => store.copy_to(to).await?,
         Kind::Postgres => return export(store, to).await,

@@ -24,6 +24,7 @@ pub(crate) use listening::certificate;
 pub use report::{CheckInputs, Report, State};
 pub(crate) use rights::{certificates_trouble, index_trouble};
 pub use stored::look as store;
+pub(crate) use stored::remedy_for_read_only;
 pub(crate) use upstream::look as upstream;
 
 use crate::app;

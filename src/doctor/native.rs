@@ -9,8 +9,8 @@ use crate::native::Modes;
 use crate::native::probe::{ProbeResult, ask};
 use crate::plan::Plan;
 use crate::settings::Settings;
-use crate::shared::Shared;
-use crate::store::{LeftWorkspace, Store, file_of};
+use crate::shared::{Shared, Unusable};
+use crate::store::{LeftWorkspace, Store, missing_file};
 use std::sync::Arc;
 
 const PART: &str = "native";
@@ -36,7 +36,7 @@ pub(super) async fn look(settings: &Settings, plan: &Arc<Plan>, report: &mut Rep
 /// Returns the workspaces that have been left. Returns none when the store is missing or unreadable; another check
 /// reports that.
 async fn left(settings: &Settings) -> Vec<LeftWorkspace> {
-    if file_of(&settings.store.url).is_some_and(|file| !file.exists()) {
+    if !matches!(missing_file(&settings.store.url), Ok(None)) {
         return Vec::new();
     }
     let Ok(store) = Store::open_for_upkeep(&settings.store.url).await else { return Vec::new() };
@@ -51,15 +51,22 @@ pub(super) async fn shared(settings: &Settings, report: &mut Report) {
     let Some(url) = &settings.shared.url else { return };
     match Shared::look(url.expose(), settings.shared.timeout).await {
         Ok(None) => report.fine("shared", "the Redis of shared.url can be used"),
-        Ok(Some(cause)) => report.warn(
+        Ok(Some(Unusable::Silent(cause))) => report.warn(
             "shared",
             format!("the Redis of shared.url does not answer ({cause}); until it does, each process counts alone"),
             "see whether it runs, and whether host and port are right",
         ),
+        Ok(Some(Unusable::Refusing(cause))) => report.warn(
+            "shared",
+            format!("the Redis of shared.url answers with an error ({cause}); until it can be used, each process \
+                     counts alone"),
+            "see whether it is a replica, still reads its data, or has too many connections",
+        ),
         Err(fault) => report.fault(
             "shared",
             format!("the Redis of shared.url cannot be used: {fault}"),
-            "correct the setting shared.url; docs/several-gateways.md says what its user must be allowed",
+            "correct the setting shared.url (user, password, number of the database); docs/several-gateways.md says \
+             what its user must be allowed",
         ),
     }
 }

@@ -8,7 +8,7 @@ use super::rights::{MOUNT, holds_read_only, is_private, is_read_only};
 use crate::amount::amount;
 use crate::oauth::{Keyring, unopened_keys};
 use crate::settings::Settings;
-use crate::store::{Store, StoreError, check_address_of_file, file_of, folder_of, in_words};
+use crate::store::{Store, StoreError, check_address_of_missing_file, file_of, folder_of, in_words, missing_file};
 use rustix::fs::statvfs;
 use std::path::Path;
 
@@ -24,11 +24,14 @@ pub async fn look(settings: &Settings, report: &mut Report) {
     let url = &settings.store.url;
     if let Some(file) = file_of(url) {
         room(&file, report);
-        if !file.exists() {
-            return match check_address_of_file(url) {
-                Err(fault) => refused(&fault, report),
-                Ok(()) => not_there(&file, report),
-            };
+        let is_missing = missing_file(url).and_then(|missing| match missing {
+            Some(_) => check_address_of_missing_file(url).map(|()| true),
+            None => Ok(false),
+        });
+        match is_missing {
+            Err(fault) => return refused(&fault, report),
+            Ok(true) => return not_there(&file, report),
+            Ok(false) => {}
         }
         if file.is_file() {
             is_private(PART, &file, report);
@@ -122,12 +125,8 @@ async fn opened(store: &Store, settings: &Settings, report: &mut Report) -> Resu
     }
     store.expect_privileges().await?;
     if store.is_read_only() {
-        let remedy = match file_of(&settings.store.url) {
-            None => "make the server writable: it is a standby, or has default_transaction_read_only",
-            Some(file) if holds_read_only(&file) => MOUNT,
-            Some(_) => "give the file, those beside it and its folder to the user that runs the gateway",
-        };
-        report.fault(PART, format!("{place} can only be read: every write that needs it is refused"), remedy);
+        let found = format!("{place} can only be read: every write that needs it is refused");
+        report.fault(PART, found, remedy_for_read_only(&settings.store.url));
     }
     store.expect_unicode().await?;
     if stats.steps_to_take > 0 {
@@ -147,6 +146,16 @@ async fn opened(store: &Store, settings: &Settings, report: &mut Report) -> Resu
         }
     }
     Ok(())
+}
+
+/// Returns the remedy for the store at `url`, which can only be read.
+pub fn remedy_for_read_only(url: &str) -> &'static str {
+    match file_of(url) {
+        None => "make the server writable: it is a standby, or has default_transaction_read_only",
+        Some(_) if url.contains("mode=ro") => "leave mode=ro out of the setting store.url",
+        Some(file) if holds_read_only(&file) => MOUNT,
+        Some(_) => "give the file, those beside it and its folder to the user that runs the gateway",
+    }
 }
 
 /// Checks whether the secrets can be read, and who may read them.

@@ -56,8 +56,8 @@ pub trait Pages: Send + Sync + 'static {
 pub struct Condition {
     /// Always `ready`.
     pub status: &'static str,
-    /// `ok`, `read-only` while the store cannot be written, or `unreachable` while its database does not answer; none
-    /// without a store.
+    /// `ok`, `read-only` while the store cannot be written, or `unreachable` while its database does not answer or
+    /// refuses the login; none without a store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub store: Option<&'static str>,
     /// `ok`, `unreachable`, or `unknown` when no request has gone to v1 lately.

@@ -81,6 +81,7 @@ fn class(text: &mut String, findings: &Findings, this: Class, heading: &str) {
 
 fn verdict(one: &WorkspaceReport, run_mode: RunMode) -> &'static str {
     let stays = one.findings.count(Class::Left) > 0;
+    let conflicts = one.findings.count(Class::Conflict) > 0;
     match (one.outcome, run_mode, &one.carried) {
         (Outcome::Planned, ..) if stays && one.findings.carries() => {
             "Nothing was written. Without --dry-run the rest is carried, and what stands under \"Not carried\" is not: put \
@@ -101,10 +102,14 @@ fn verdict(one: &WorkspaceReport, run_mode: RunMode) -> &'static str {
             "There was nothing to do: both sides are alike. The workspace is left."
         }
         (Outcome::Alike, ..) => "Both sides are alike. The workspace is left.",
-        (Outcome::Unlike, RunMode::Check, _) => {
+        (Outcome::Unlike, RunMode::Check, _) if conflicts => {
+            "The sides are not alike. A run without --check stops at the conflicts: make both sides alike first, or \
+             let --update overwrite what is there."
+        }
+        (Outcome::Unlike, RunMode::Check, _) if one.findings.carries() => {
             "The sides are not alike. Run the command without --check to carry the rest."
         }
-        (Outcome::Unlike, ..) if one.findings.count(Class::Conflict) > 0 => {
+        (Outcome::Unlike, ..) if conflicts => {
             "The sides are not alike: the lines above say what is not there as it is here. Put that right and run the \
              command again, or let --update overwrite what is there."
         }
@@ -142,14 +147,29 @@ mod tests {
     #[test]
     fn a_run_that_ends_with_conflicts_names_the_option_that_overwrites() {
         let mut findings = Findings::default();
-        let told = |findings: &Findings| {
-            let (outcome, carried) = (Outcome::Unlike, None);
-            let one = WorkspaceReport { slug: "acme".into(), outcome, findings: findings.clone(), carried };
-            verdict(&one, RunMode::Carry)
-        };
+        let told = |findings: &Findings| unlike(findings, RunMode::Carry);
         findings.leave(Kind::Value, 1, "a value");
         assert!(!told(&findings).contains("--update"));
         findings.conflict(Kind::Item, "a work item");
         assert!(told(&findings).contains("--update"));
+    }
+
+    #[test]
+    fn a_check_names_a_run_that_carries_only_when_that_run_does_carry() {
+        let mut findings = Findings::default();
+        let told = |findings: &Findings| unlike(findings, RunMode::Check);
+        findings.leave(Kind::Value, 1, "a value");
+        assert!(told(&findings).contains("when that is put right"));
+        findings.of(Kind::Type).carried = 1;
+        assert!(told(&findings).ends_with("Run the command without --check to carry the rest."));
+        findings.conflict(Kind::Item, "a work item");
+        assert!(told(&findings).contains("stops at the conflicts") && told(&findings).contains("--update"));
+    }
+
+    /// Returns the verdict on sides that are not equal.
+    fn unlike(findings: &Findings, run_mode: RunMode) -> &'static str {
+        let (outcome, carried) = (Outcome::Unlike, None);
+        let one = WorkspaceReport { slug: "acme".into(), outcome, findings: findings.clone(), carried };
+        verdict(&one, run_mode)
     }
 }

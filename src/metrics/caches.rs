@@ -53,7 +53,7 @@ pub(super) fn indexes(indexes: &Indexes) -> Vec<Family> {
 
 pub(super) fn store(store: &Store) -> Vec<Family> {
     let (used, (open, idle)) = (store.engine().used(), store.engine().connections());
-    let writable = if store.is_read_only() || store.away_since().is_some() { 0.0 } else { 1.0 };
+    let writable = if store.engine().is_writable() { 1.0 } else { 0.0 };
     let uses = [("statement", &used.statements), ("read", &used.reads), ("write", &used.writes)];
     let connections = [("used", open.saturating_sub(idle) as f64), ("idle", idle as f64)];
     vec![
@@ -71,6 +71,6 @@ pub(super) fn store(store: &Store) -> Vec<Family> {
             "Connections to the store, by whether they are used",
         )
         .by("state", connections),
-        gauge("causeway_store_writable", "0 while the store can only be read or does not answer, else 1", writable),
+        gauge("causeway_store_writable", "0 while the store can only be read or cannot be used, else 1", writable),
     ]
 }

@@ -87,8 +87,14 @@ pub(super) fn limits(limits: &Limits) -> Vec<Family> {
 }
 
 pub(super) fn events(events: &[Counter]) -> Vec<Family> {
-    let family = Family::new(Kind::Counter, "causeway_oauth_events", "Events of grants, tokens and gateway keys");
-    let named = EventKind::VARIANTS.iter().zip(events);
+    let family = Family::new(
+        Kind::Counter,
+        "causeway_oauth_events",
+        "Events of grants, tokens and gateway keys in this process; those of commands are not among them",
+    );
+    // Only a command mints keys, in a process without metrics.
+    let minted = <&str>::from(EventKind::KeyMinted);
+    let named = EventKind::VARIANTS.iter().zip(events).filter(|(name, _)| **name != minted);
     vec![family.by("event", named.map(|(name, count)| (*name, count.get() as f64)))]
 }
 

@@ -6,6 +6,9 @@ use super::family::{Family, Kind, gauge};
 use crate::tally::Calls;
 use crate::v1::{Client, Health};
 
+const USABLE: &str =
+    "0 while v1 is not asked because it fails, else 1; 1 again when no request has asked v1 for a minute";
+
 pub(super) fn calls(calls: &Calls) -> Vec<Family> {
     let mut count = Family::new(Kind::Counter, "causeway_v1_calls", "Ended calls to v1, by operation and result");
     for (operation, result, number) in calls.rows() {
@@ -40,7 +43,7 @@ pub(super) fn state(client: &Client) -> Vec<Family> {
     };
     let (under_way, limit) = (places.under_way as f64, places.limit as f64);
     vec![
-        gauge("causeway_v1_usable", "0 while v1 is not asked because it fails, else 1", usable),
+        gauge("causeway_v1_usable", USABLE, usable),
         gauge("causeway_v1_calls_under_way", "Calls to v1 that are under way", under_way),
         gauge("causeway_v1_calls_waiting", "Calls to v1 that wait for one under way to end", places.waiting as f64),
         gauge("causeway_v1_calls_limit", "Calls to v1 that may be under way at present", limit),

@@ -112,6 +112,18 @@ impl OAuth {
         wanted: Minting,
         ctx: &Context,
     ) -> Result<(GatewayKey, String), AdminError> {
+        let (row, secret) = self.prepare_key(v1_key, wanted, ctx).await?;
+        self.keep_key(&row).await?;
+        Ok((row, secret))
+    }
+
+    /// Does the same as [`OAuth::mint`], but stores nothing: the key is valid from [`OAuth::keep_key`] on.
+    pub async fn prepare_key(
+        &self,
+        v1_key: &str,
+        wanted: Minting,
+        ctx: &Context,
+    ) -> Result<(GatewayKey, String), AdminError> {
         let keyring = self.inner.keyring.as_ref().ok_or(AdminError::NotSetUp)?;
         let known = |scope: &str| scopes::all().any(|name| name == scope);
         let scopes = scope::parse(&wanted.scopes.replace(',', " "), known)
@@ -138,9 +150,14 @@ impl OAuth {
             expires_at: wanted.expires_at,
             revoked: false,
         };
-        self.inner.store.add_key(&row).await?;
-        self.tell(Event::of_key(EventKind::KeyMinted, &row)).await;
         Ok((row, secret))
+    }
+
+    /// Stores a gateway key that was prepared.
+    pub async fn keep_key(&self, key: &GatewayKey) -> Result<(), StoreError> {
+        self.inner.store.add_key(key).await?;
+        self.tell(Event::of_key(EventKind::KeyMinted, key)).await;
+        Ok(())
     }
 
     /// Returns the id of the workspace that a new key of `caller` is to open.

@@ -187,7 +187,7 @@ const NAMES: [(&str, &str, &[&str]); 19] = [
     ("doctor", "admin", &["has_token"]),
     ("doctor", "hints", &["HintSecrets"]),
     ("metrics", "hints", &["HintTally"]),
-    ("doctor", "shared", &["Shared"]),
+    ("doctor", "shared", &["Shared", "Unusable"]),
     ("doctor", "oauth", &["Keyring", "unopened_keys"]),
     ("doctor", "v1", &["NO_SUCH_PATH"]),
     // The store records which deployment it belongs to, and keeps the parts of v1's quota.

@@ -7,6 +7,7 @@ use causeway::doctor;
 use causeway::oauth::{AdminError, Keyring, Minting, Rotation};
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::settings::{LoadArgs, Settings};
+use causeway::store::Store;
 use std::time::Duration;
 
 const V1_KEY: &str = "demo-admin-key";
@@ -87,7 +88,7 @@ async fn secrets_are_rotated_while_the_gateway_serves() {
     std::fs::write(kept.secrets(), format!("{new}\n{SECRET}\n")).unwrap();
     let file = std::fs::File::options().write(true).open(kept.secrets()).unwrap();
     file.set_modified(std::time::SystemTime::now() + Duration::from_secs(7)).unwrap();
-    let (oauth, _store) = open_oauth(&kept.loaded()).await.unwrap();
+    let (oauth, _store) = open_oauth(&kept.loaded(), Store::open_existing).await.unwrap();
     assert_eq!(oauth.rotate_secrets().await.unwrap(), Rotation { sealed_anew: 2, lost: 0 });
     assert_eq!(oauth.rotate_secrets().await.unwrap(), Rotation::default());
     // The gateway reads the file again; the next gateway, without the old secret, accepts both as well.
@@ -129,7 +130,7 @@ async fn a_lost_secret_ends_its_grants_and_is_reported() {
         assert_eq!(stage.about("/auth/o/introspect/", token).await.expect(200).json["active"], false);
     }
     expect_error(stage.token(&stage.refreshing(&tokens.refresh)).await, 400, "invalid_grant");
-    let (oauth, _store) = open_oauth(&kept.loaded()).await.unwrap();
+    let (oauth, _store) = open_oauth(&kept.loaded(), Store::open_existing).await.unwrap();
     assert_eq!(oauth.rotate_secrets().await.unwrap(), Rotation { sealed_anew: 0, lost: 1 });
 }
 
@@ -146,9 +147,9 @@ async fn without_a_secret_no_key_is_made() {
 #[tokio::test]
 async fn secrets_that_cannot_be_read_stop_the_start() {
     let kept = Kept::new().await;
-    let error = open_oauth(&kept.loaded()).await.err().expect("no start").to_string();
+    let error = open_oauth(&kept.loaded(), Store::open_existing).await.err().expect("no start").to_string();
     assert!(error.contains("secrets.key_file") && error.contains("causeway secrets new"), "{error}");
     std::fs::write(kept.secrets(), "too short").unwrap();
-    let error = open_oauth(&kept.loaded()).await.err().expect("no start").to_string();
+    let error = open_oauth(&kept.loaded(), Store::open_existing).await.err().expect("no start").to_string();
     assert!(error.contains("32 bytes") && !error.contains("too short"), "{error}");
 }

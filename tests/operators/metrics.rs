@@ -3,6 +3,9 @@
 use crate::support::furnished::Furnished;
 use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
 use crate::support::losing::Losing;
+use crate::support::pg_wire::PgWire;
+use crate::support::postgres::Database;
+use crate::support::switch::until;
 use bytes::Bytes;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use http::Request;
@@ -110,6 +113,38 @@ async fn records_of_the_own_store_are_told_apart_and_limits_are_counted() {
         samples.iter().filter(|(name, _)| name.starts_with("causeway_requests_total") && name.contains("\"own\""));
     assert!(own.map(|(_, count)| count).sum::<f64>() >= 2.0, "{samples:?}");
     assert_eq!(samples["causeway_limited_requests_total{limit=\"api_key\",outcome=\"refused\"}"], 1.0);
+}
+
+/// Keys are minted by a command, which runs in another process: the gateway showed 0 for ever.
+#[tokio::test]
+async fn events_that_a_gateway_cannot_count_have_no_figure() {
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[LISTEN]).await;
+    let samples = samples(&text(&gateway).await);
+    let of = |event: &str| samples.get(&format!("causeway_oauth_events_total{{event=\"{event}\"}}"));
+    assert_eq!((of("key_minted"), of("key_revoked")), (None, Some(&0.0)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_cannot_be_used_is_told() {
+    let v1 = serve_sandbox(&Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() })).await;
+    let writable = async |gateway: &Gateway| samples(&text(gateway).await)["causeway_store_writable"];
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("store.db");
+    let url = format!("sqlite:{}", file.display());
+    let gateway = Gateway::with(&v1, &[LISTEN, ("store.url", url.as_str())]).await;
+    assert_eq!(writable(&gateway).await, 1.0);
+    std::fs::rename(&file, folder.path().join("elsewhere.db")).expect("another name");
+    assert_eq!(writable(&gateway).await, 0.0);
+
+    let database = Database::create().await;
+    let wire = PgWire::before(&database.url()).await;
+    let gateway = Gateway::with(&v1, &[LISTEN, ("store.url", wire.url())]).await;
+    until("it can be written", async || writable(&gateway).await == 1.0).await;
+    wire.refuse_logins(Some("28000"));
+    wire.cut(false);
+    until("it cannot be used", async || writable(&gateway).await == 0.0).await;
+    wire.refuse_logins(None);
+    until("it can be written again", async || writable(&gateway).await == 1.0).await;
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use super::support::gateway::serve_sandbox;
 use super::support::losing::Losing;
 use super::support::pg_wire::PgWire;
 use super::support::postgres::Database;
+use super::support::switch::until;
 use super::{asked, client, send};
 use causeway::sandbox::{Config, Sandbox, Seed};
 use serde_json::{Value, json};
@@ -125,6 +126,28 @@ async fn a_gateway_that_is_cut_off_shows_no_item_of_now_with_a_type_of_before() 
         let (status, item, _) = pair.read(&format!("{path}{}/", id(item))).await;
         assert_eq!((status, halves(&item)), (200, (&json!(name), &bug["id"])));
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gateway_that_may_not_log_in_any_more_reads_from_memory_and_tells_the_age() {
+    let pair = Pair::new().await;
+    // A list with a condition comes from the index.
+    let list = format!("{WEB}work-items/?priority=none&per_page=100");
+    let (status, known, _) = pair.read(&list).await;
+    assert_eq!(status, 200, "{known}");
+    pair.database.refuse_logins(Some("28000"));
+    pair.database.cut(false);
+    until("it is noticed", async || pair.read("/readyz").await.1["store"] == "unreachable").await;
+    let (status, page, aged) = pair.read(&list).await;
+    assert_eq!((status, &page["data"], aged), (200, &known["data"], true), "{page}");
+    let write = Some(json!({"name": "never"}));
+    let (status, answer) = send(&pair.client, pair.this.base(), "POST", &format!("{WEB}labels/"), write).await;
+    assert_eq!((status, answer["code"].as_str()), (503, Some("store_unavailable")), "{answer}");
+
+    pair.database.refuse_logins(None);
+    pair.until_ready(true).await;
+    let (status, page, aged) = pair.read(&list).await;
+    assert_eq!((status, &page["data"], aged), (200, &known["data"], false), "{page}");
 }
 
 /// Its notifications may be out of date, and it cannot ask the database.

@@ -227,9 +227,12 @@ async fn a_shared_place_that_cannot_be_used_is_named() {
     let set_up = SetUp::new().await;
     let redis = Redis::start();
     let refused = redis.url().replace("redis://", "redis://nobody:s3cret@");
+    let (no_database, a_database) = (format!("{}/99", redis.url()), format!("{}/3", redis.url()));
     for (url, expected) in [
         (redis.url().as_str(), ["fine", "can be used", ""]),
+        (&a_database, ["fine", "can be used", ""]),
         (&refused, ["fault", "Redis refuses to be used", "shared.url"]),
+        (&no_database, ["fault", "DB index is out of range", "number of the database"]),
         ("redis://:s3cret@127.0.0.1:9", ["warning", "does not answer", "see whether it runs"]),
     ] {
         set_up.finds(&[("shared.url", url)], &[], expected).await;
@@ -237,6 +240,15 @@ async fn a_shared_place_that_cannot_be_used_is_named() {
         assert!(!told.contains("s3cret"), "{told}");
     }
     assert_eq!(redis.contents(), "", "a look leaves nothing there");
+    let mut operator = redis.connection();
+    redis::cmd("REPLICAOF").arg("127.0.0.1").arg(1).exec(&mut operator).expect("a replica");
+    let replica = ["warning", "answers with an error", "see whether it is a replica"];
+    set_up.finds(&[("shared.url", &redis.url())], &[], replica).await;
+    redis::cmd("CONFIG").arg("SET").arg("requirepass").arg("s3cret").exec(&mut operator).expect("a password");
+    for url in [&redis.url(), &a_database] {
+        let expected = ["fault", "Authentication required", "shared.url"];
+        set_up.finds(&[("shared.url", url)], &[], expected).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -268,7 +280,7 @@ async fn broken_stores_are_named() {
     std::fs::set_permissions(set_up.path("store.db"), std::fs::Permissions::from_mode(0o644)).unwrap();
     set_up.finds(&[], &[], ["fault", "read or changed by other users", "chmod 600"]).await;
     let reading = format!("{}?mode=ro", set_up.store());
-    set_up.finds(&[("store.url", &reading)], &[], ["fault", "can only be read", "give the file"]).await;
+    set_up.finds(&[("store.url", &reading)], &[], ["fault", "can only be read", "leave mode=ro out"]).await;
 }
 
 /// A folder that is mounted read-only until this is dropped, on machines that allow mounting.

@@ -101,11 +101,13 @@ async fn the_rows_of_a_store_are_counted(place: Place) {
     assert!(stats.deployment.is_some() && stats.bytes > 0 && stats.rows.len() > 20, "{stats:?}");
 }
 
-fn causeway(arguments: &[&str]) -> Output {
+/// Runs the program.
+pub fn causeway(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_causeway")).args(arguments).output().expect("the program runs")
 }
 
-fn told(output: &Output) -> String {
+/// Returns the standard error of the program.
+pub fn told(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 

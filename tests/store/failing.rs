@@ -23,9 +23,11 @@ async fn a_file_that_is_not_where_it_was_takes_no_writes() {
     let place = Place::sqlite();
     let store = place.open().await;
     define(&store, "Bug").await.unwrap();
+    assert!(store.engine().is_writable());
     let elsewhere = place.folder().join("elsewhere.db");
     std::fs::rename(place.file(), &elsewhere).unwrap();
     let refuses = async || {
+        assert!(!store.engine().is_writable());
         let refused = define(&store, "Task").await.unwrap_err();
         assert_eq!((refused.status(), refused.code()), (503, "store_unavailable"), "{refused:?}");
         assert!(store.ping().await.is_err());

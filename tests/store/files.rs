@@ -2,7 +2,9 @@
 
 use crate::store::place::V1;
 use causeway::store::{Store, StoreError};
+use std::io::Write;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 fn url(path: &Path) -> String {
@@ -117,4 +119,36 @@ async fn a_store_in_memory_outlives_whoever_stops_waiting() {
         let _ = asking.await;
     }
     store.ping().await.expect("the store is still there");
+}
+
+/// The command read the first bytes to tell the kind of file, and then opened it again. A pipe gives them only once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_export_is_restored_from_a_pipe_and_a_copy_is_refused_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy.db");
+    let store = Store::open(&url(&folder.path().join("store.db")), V1).await.unwrap();
+    let mut lines = Vec::new();
+    store.export(&mut lines).await.unwrap();
+    store.copy_to(&copy).await.unwrap();
+    store.close().await;
+    let new = url(&folder.path().join("new.db"));
+    let piped = |content: &[u8]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_causeway"));
+        command.args(["store", "restore", "--from", "/dev/stdin", "--store", &new]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut running = command.spawn().unwrap();
+        // A command that refuses the content does not read all of it.
+        let _ = running.stdin.take().unwrap().write_all(content);
+        let output = running.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        (output.status.success(), text)
+    };
+    let (done, text) = piped(&std::fs::read(&copy).unwrap());
+    assert!(!done && text.contains("/dev/stdin is a pipe") && text.contains("the name of its file"), "{text}");
+    let (done, text) = piped(br#"{"key": "of another program"}"#);
+    assert!(!done && text.contains("line 1 of the dump: it is no line of a dump"), "{text}");
+    let (done, text) = piped(&lines);
+    assert!(done && text.contains("restored from /dev/stdin"), "{text}");
+    let restored = Store::open_for_upkeep(&new).await.unwrap();
+    assert_eq!(restored.deployment().await.unwrap().as_deref(), Some(V1));
 }

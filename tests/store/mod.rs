@@ -26,6 +26,7 @@ mod deltas;
 mod effects;
 mod failing;
 mod files;
+mod no_store;
 mod oauth;
 mod overlay;
 mod peers;

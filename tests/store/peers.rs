@@ -4,6 +4,7 @@
 use crate::store::oauth;
 use crate::store::place::{PROJECT, Place, V1, WORKSPACE, all_connections, edit, execute, given};
 use crate::support::pg_wire::PgWire;
+use crate::support::postgres::Database;
 use causeway::fresh::{Changed, Changes};
 use causeway::refusal::Refusal;
 use causeway::store::oauth::{SealedRow, TokenKind};
@@ -217,6 +218,55 @@ async fn a_process_that_is_cut_off_answers_nothing_old_and_holds_nobody_up_for_l
         soon("it is over", async || two.store.away_since().is_none()).await;
         soon("all is known", async || two.store.epoch(PROJECT).await.is_ok_and(|number| number == bumped)).await;
     }
+}
+
+/// Such a server answers, but nothing can be read from it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_refuses_the_login_is_away_until_it_accepts_it() {
+    let place = Place::postgres().await;
+    let wire = PgWire::before(&place.url()).await;
+    let one = Member::at(wire.url()).await;
+    let known = one.store.bump_epoch(PROJECT, Vec::new(), None, true).await.expect("a bump");
+    let is_known = async || one.store.epoch(PROJECT).await.is_ok_and(|number| number == known);
+    // The user may not log in, another password, no such database, too many connections, a database that accepts none,
+    // a server that starts, a pooler that cannot reach it.
+    for code in ["28000", "28P01", "3D000", "53300", "55000", "57P03", "08006"] {
+        soon(code, async || one.store.engine().is_writable() && is_known().await).await;
+        wire.refuse_logins(Some(code));
+        wire.cut(false);
+        soon(code, async || one.store.away_since().is_some()).await;
+        assert!(!one.store.engine().is_writable() && is_known().await, "{code}: it is read from memory");
+        assert!(one.store.bump_epoch(PROJECT, Vec::new(), None, true).await.is_err(), "{code}: refused");
+        wire.refuse_logins(None);
+    }
+    soon("it is over", async || one.store.engine().is_writable() && is_known().await).await;
+}
+
+/// PostgreSQL ends no session when the password changes. Those of the pool end sooner than the one that listens.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refused_login_is_noticed_while_the_process_still_listens() {
+    let place = Place::postgres().await;
+    let wire = PgWire::before(&place.url()).await;
+    let one = Member::at(wire.url()).await;
+    wire.refuse_logins(Some("28P01"));
+    for connection in all_connections(&one.store).await {
+        connection.close().await.expect("an end");
+    }
+    soon("it is noticed", async || one.store.ping().await.is_err() && one.store.away_since().is_some()).await;
+    assert!(!one.store.engine().is_writable());
+    wire.refuse_logins(None);
+    soon("it is over", async || one.store.ping().await.is_ok()).await;
+}
+
+/// It refuses the statements with which this process would tell the others that it lives.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_whose_user_may_only_read_is_there() {
+    let database = Database::create().await;
+    Store::open(&database.url(), V1).await.expect("tables").close().await;
+    database.run("GRANT SELECT ON ALL TABLES IN SCHEMA public TO pg_monitor").await;
+    let one = Member::at(&format!("{}&options[role]=pg_monitor", database.url())).await;
+    assert_eq!(one.store.epoch(PROJECT).await.expect("a number"), 0);
+    assert!(one.store.away_since().is_none() && !one.store.engine().is_writable());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

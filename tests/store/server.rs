@@ -1,6 +1,7 @@
 //! A PostgreSQL server and its demands: TLS, the encoding of the database, the rights of the user.
 
 use crate::store::place::{Place, V1, WORKSPACE, edit, given};
+use crate::support::pg_wire::refusal_of_login;
 use crate::support::postgres::Database;
 use crate::support::switch::until;
 use causeway::doctor::{self, Report, State};
@@ -82,12 +83,8 @@ async fn pass(mut client: TcpStream, acceptor: TlsAcceptor, server: String) {
     let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
 }
 
-/// Answer of a server whose pg_hba.conf admits nobody with TLS.
-fn no_entry() -> Vec<u8> {
-    let fields = b"SFATAL\0VFATAL\0C28000\0Mno pg_hba.conf entry for host \"127.0.0.1\", SSL encryption\0\0";
-    let length = u32::try_from(fields.len() + 4).expect("a short answer").to_be_bytes();
-    [&b"E"[..], &length[..], &fields[..]].concat()
-}
+/// Words of a server whose pg_hba.conf admits nobody with TLS.
+const NO_ENTRY: &str = "no pg_hba.conf entry for host \"127.0.0.1\", SSL encryption";
 
 /// Passes connections without TLS on. Admits nobody with TLS; without an acceptor, the handshake of TLS fails.
 async fn pass_plain(mut client: TcpStream, acceptor: Option<TlsAcceptor>, server: String) {
@@ -111,7 +108,7 @@ async fn pass_plain(mut client: TcpStream, acceptor: Option<TlsAcceptor>, server
         return;
     }
     let Ok(mut client) = acceptor.accept(client).await else { return };
-    let _ = client.write_all(&no_entry()).await;
+    let _ = client.write_all(&refusal_of_login("28000", NO_ENTRY)).await;
     let _ = client.flush().await;
     let _ = tokio::io::copy(&mut client, &mut tokio::io::sink()).await;
 }
@@ -160,6 +157,11 @@ async fn a_certificate_that_cannot_be_checked_is_told_with_what_to_do() {
         assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
         assert!(told.contains("name the file with the root certificate of the server"), "{told}");
     }
+    let elsewhere = url.replace("@localhost:", "@127.0.0.1:");
+    let issuer = place.folder().join("issuer.pem");
+    let elsewhere = format!("{elsewhere}?sslmode=verify-full&sslrootcert={}", issuer.display());
+    let told = Store::open(&elsewhere, V1).await.unwrap_err().to_string();
+    assert!(told.contains("write a host that the certificate of the server names"), "{told}");
 }
 
 /// A server that hangs still accepts connections.

@@ -1,4 +1,4 @@
-//! A wire between a gateway and PostgreSQL that counts statements, can be cut and can fall silent.
+//! A wire between a gateway and PostgreSQL that counts statements, can be cut, can fall silent and can refuse logins.
 //!
 //! May use: nothing of the crate.
 
@@ -22,6 +22,8 @@ struct Inner {
     silent: watch::Sender<bool>,
     cut: watch::Sender<u64>,
     refusing: AtomicBool,
+    /// The SQLSTATE with which logins are refused.
+    refused_login: Mutex<Option<&'static str>>,
     /// Whether notifications are held back, as by a pooler in transaction mode.
     deaf: AtomicBool,
     /// The commit that is late or lost, and by how much.
@@ -51,9 +53,14 @@ impl PgWire {
         let (server, inner) = (server.to_owned(), Arc::clone(&wire.inner));
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                if !inner.refusing.load(Ordering::SeqCst) {
-                    tokio::spawn(pass(client, server.clone(), Arc::clone(&inner)));
+                if inner.refusing.load(Ordering::SeqCst) {
+                    continue;
                 }
+                let refused_login = *inner.refused_login.lock().expect("a lock");
+                match refused_login {
+                    Some(code) => tokio::spawn(refuse_login(client, code)),
+                    None => tokio::spawn(pass(client, server.clone(), Arc::clone(&inner))),
+                };
             }
         });
         wire
@@ -89,6 +96,11 @@ impl PgWire {
         self.inner.has_late_commit(text, Late::Slow(late));
     }
 
+    /// From now on refuses every login with this SQLSTATE, as the server does; or none. Open connections stay.
+    pub fn refuse_logins(&self, code: Option<&'static str>) {
+        *self.inner.refused_login.lock().expect("a lock") = code;
+    }
+
     /// Ends all connections; new ones are refused while `refusing`.
     pub fn cut(&self, refusing: bool) {
         self.inner.refusing.store(refusing, Ordering::SeqCst);
@@ -112,6 +124,19 @@ impl Inner {
             late
         })
     }
+}
+
+/// Returns the message of a server that refuses a login.
+pub fn refusal_of_login(code: &str, text: &str) -> Vec<u8> {
+    let fields = format!("SFATAL\0VFATAL\0C{code}\0M{text}\0\0");
+    let length = u32::try_from(fields.len() + 4).expect("a short message").to_be_bytes();
+    [&b"E"[..], &length[..], fields.as_bytes()].concat()
+}
+
+async fn refuse_login(mut client: TcpStream, code: &str) {
+    let _ = client.write_all(&refusal_of_login(code, "not now")).await;
+    // An end with unread bytes could take the message from the client, so the connection is read to its end.
+    let _ = tokio::io::copy(&mut client, &mut tokio::io::sink()).await;
 }
 
 async fn pass(client: TcpStream, server: String, inner: Arc<Inner>) {

@@ -1,6 +1,8 @@
-//! Messages that one process sends to all others through Redis.
+//! Messages that one process sends to all others through Redis, and the log about a Redis that cannot be used.
 
+use crate::support::captured::Captured;
 use crate::support::redis::Redis;
+use crate::support::switch::until;
 use causeway::shared::Shared;
 use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
@@ -41,4 +43,29 @@ async fn a_reader_that_is_too_late_misses_messages_and_gets_later_ones() {
         }
         assert!(Instant::now() < patience, "no further messages");
     }
+}
+
+/// The log had only the lost connection, and nobody could see why there was no new one.
+#[tokio::test]
+async fn the_log_tells_that_redis_refuses_the_credentials_meanwhile() {
+    let redis = Redis::start();
+    let log = Captured::default();
+    let _listening = log.listen();
+    let shared = Shared::open(&redis.url(), "http://v1.test", MOMENT).await.expect("a shared place");
+    assert!(shared.is_up(), "{}", log.text());
+    let mut operator = redis.connection();
+    redis::cmd("CONFIG").arg("SET").arg("requirepass").arg("secret").exec(&mut operator).expect("a password");
+    redis::cmd("CLIENT").arg("KILL").arg("TYPE").arg("normal").exec(&mut operator).expect("no connections");
+    until("the log has the reason", async || log.text().contains("Redis refuses to be used")).await;
+    assert!(!shared.is_up());
+    redis::cmd("CONFIG").arg("SET").arg("requirepass").arg("").exec(&mut operator).expect("no password");
+    until("Redis is back", async || shared.is_up()).await;
+}
+
+#[tokio::test]
+async fn a_database_that_redis_does_not_have_cannot_be_opened() {
+    let redis = Redis::start();
+    let refused = Shared::open(&format!("{}/99", redis.url()), "http://v1.test", MOMENT).await;
+    let told = refused.map(drop).expect_err("there are 16").to_string();
+    assert!(told.contains("DB index is out of range"), "{told}");
 }

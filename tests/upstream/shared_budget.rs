@@ -5,7 +5,7 @@ use crate::support::scripted::{Exchange, ScriptedV1};
 use crate::support::switch::until;
 use crate::upstream::{client_of, context};
 use causeway::context::{Context, Priority};
-use causeway::shared::{Script, Shared};
+use causeway::shared::{Script, Shared, Unusable};
 use causeway::v1::{
     Budget, BudgetSettings, Client, Method, NotDone, Outcome, Processes, Quota, V1Error, V1Key, V1Request,
     V1Response, told,
@@ -270,7 +270,7 @@ async fn a_redis_that_takes_no_writes_any_more_counts_as_away() {
     }
     assert!(all.iter().all(|(shared, _)| !shared.is_up()));
     let told = Shared::look(&redis.url(), TIMEOUT).await.expect("a Redis").expect("why it cannot be used");
-    assert!(told.contains("read only"), "{told}");
+    assert!(matches!(&told, Unusable::Refusing(cause) if cause.contains("read only")), "{told:?}");
     redis::cmd("REPLICAOF").arg("NO").arg("ONE").exec(&mut redis.connection()).expect("a master");
     redis_is_back(&all).await;
     assert_eq!(use_up(&all[0].1, "bob").await, 12);

@@ -2,13 +2,15 @@
 //!
 //! Each request to Redis has the time limit of the setting `shared.timeout`. The connection is replaced when three requests
 //! in a row get no answer, when one is refused, or when the connection ends. Until then every caller gets
-//! [`RedisUnavailable`] at once. The log has one line when Redis goes away, and one when it is back. A new connection
-//! must first answer a write in time: a Redis that became a replica, or is too slow, counts as away. May use: `script`.
+//! [`RedisUnavailable`] at once. The log has one line when Redis goes away, one when it is back, and one a minute while
+//! it refuses the credentials. A new connection must first answer a write in time: a Redis that became a replica, or is
+//! too slow, counts as away. May use: `script`.
 
 use super::script::{Answer, Call, RedisUnavailable};
 use parking_lot::Mutex;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, ErrorKind, RedisError, ServerErrorKind, Value};
+use std::fmt::Display;
 use std::sync::Weak;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -29,10 +31,25 @@ const QUIET: Duration = Duration::from_secs(60);
 /// Oldest supported major version of Redis.
 const OLDEST: u32 = 6;
 
-/// Reason why Redis cannot be used at all: the address is invalid, Redis refuses the credentials, or it is too old.
+/// Parts of answers to the choice of a database that stay the same until the settings change: there is no such
+/// database, or it needs credentials or rights. The client keeps only the text of these answers.
+const NO_DATABASE: [&str; 4] =
+    ["DB index", "not allowed in cluster mode", "Authentication required", "has no permissions"];
+
+/// Reason why Redis cannot be used at all: the address is invalid, Redis refuses the credentials or the database, or it
+/// is too old.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct SharedError(pub(super) String);
+
+/// Reason why Redis cannot be used at present.
+#[derive(Debug)]
+pub enum Unusable {
+    /// It cannot be reached, or gives no answer in time.
+    Silent(String),
+    /// It answers with an error, such as a replica that takes no writes.
+    Refusing(String),
+}
 
 /// The connection, and the known number of processes that share the place.
 pub struct Link {
@@ -63,7 +80,8 @@ pub(super) enum ConnectError {
 impl From<RedisError> for ConnectError {
     fn from(fault: RedisError) -> Self {
         let refused = matches!(fault.kind(), ErrorKind::AuthenticationFailed | ErrorKind::InvalidClientConfig)
-            || matches!(fault.code(), Some("WRONGPASS" | "NOAUTH" | "NOPERM"));
+            || matches!(fault.code(), Some("WRONGPASS" | "NOAUTH" | "NOPERM"))
+            || fault.detail().is_some_and(|told| NO_DATABASE.iter().any(|part| told.contains(part)));
         match refused {
             true => Self::Never(SharedError(format!("Redis refuses to be used: {fault}"))),
             false => Self::Now(fault),
@@ -106,11 +124,12 @@ impl Link {
     ///
     /// # Errors
     /// When no connection can ever be made.
-    pub(super) async fn look(&self) -> Result<Option<String>, SharedError> {
+    pub(super) async fn look(&self) -> Result<Option<Unusable>, SharedError> {
         match self.connect().await {
             Ok(_) => Ok(None),
             Err(ConnectError::Never(fault)) => Err(fault),
-            Err(ConnectError::Now(fault)) => Ok(Some(fault.to_string())),
+            Err(ConnectError::Now(fault)) if is_answer(&fault) => Ok(Some(Unusable::Refusing(fault.to_string()))),
+            Err(ConnectError::Now(fault)) => Ok(Some(Unusable::Silent(fault.to_string()))),
         }
     }
 
@@ -215,11 +234,12 @@ impl Link {
 
     fn note_away(&self, fault: &RedisError) {
         if !self.away.swap(true, Ordering::Relaxed) {
-            tracing::warn!(%fault, "Redis is away: limits, quota and proofs of access are kept by each process alone");
+            let state = if is_answer(fault) { "Redis answers with an error" } else { "Redis is away" };
+            tracing::warn!(%fault, "{state}: limits, quota and proofs of access are kept by each process alone");
         }
     }
 
-    fn note_refusal(&self, fault: &RedisError) {
+    fn note_refusal(&self, fault: &impl Display) {
         let mut refused = self.refused.lock();
         if refused.is_none_or(|at| at.elapsed() >= QUIET) {
             *refused = Some(Instant::now());
@@ -248,12 +268,21 @@ pub(super) async fn keep_up(place: Weak<Link>) {
                     tracing::info!("Redis is back");
                 }
             }
-            Err(_) => {
+            Err(fault) => {
+                // The log has only the first reason, and this one does not go away by itself.
+                if let ConnectError::Never(fault) = &fault {
+                    inner.note_refusal(fault);
+                }
                 drop(inner);
                 tokio::time::sleep(PAUSE).await;
             }
         }
     }
+}
+
+/// Checks whether an error is an answer of Redis. Otherwise there was none.
+fn is_answer(fault: &RedisError) -> bool {
+    matches!(fault.kind(), ErrorKind::Server(_) | ErrorKind::Extension)
 }
 
 fn no_answer() -> RedisError {

@@ -13,6 +13,6 @@ mod link;
 mod place;
 mod script;
 
-pub use link::{Link, SharedError};
+pub use link::{Link, SharedError, Unusable};
 pub use place::{News, Shared};
 pub use script::{Answer, Call, RedisUnavailable, Script};

@@ -4,7 +4,7 @@
 //! which it does not rely on silence. A silent subscription is pinged every few seconds, because a firewall may have
 //! dropped its connection without notice. May use: `link`, `script`.
 
-use super::link::{Link, SharedError, keep_up};
+use super::link::{Link, SharedError, Unusable, keep_up};
 use super::script::Script;
 use futures_util::StreamExt;
 use redis::aio::PubSub;
@@ -58,7 +58,7 @@ impl Shared {
     /// Waits a little for a first connection. Without one, it continues and tries to connect in the background.
     ///
     /// # Errors
-    /// When the address is invalid, Redis refuses the credentials, or is too old.
+    /// When the address is invalid, Redis refuses the credentials or the database, or is too old.
     pub async fn open(url: &str, upstream: &str, patience: Duration) -> Result<Self, SharedError> {
         let deployment = hex::encode(&Sha256::digest(upstream.as_bytes())[..8]);
         let inner = Arc::new(Link::new(client_of(url)?, deployment, patience));
@@ -73,7 +73,7 @@ impl Shared {
     ///
     /// # Errors
     /// See [`Shared::open`].
-    pub async fn look(url: &str, patience: Duration) -> Result<Option<String>, SharedError> {
+    pub async fn look(url: &str, patience: Duration) -> Result<Option<Unusable>, SharedError> {
         Link::new(client_of(url)?, String::new(), patience).look().await
     }
 

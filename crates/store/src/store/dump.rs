@@ -17,7 +17,7 @@ use std::io::Write;
 pub(super) const FORM: u32 = 1;
 
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "it is no line of a dump")]
 pub(super) enum Line {
     Head { causeway_store: u32, tables_version: i64 },
     Row { table: String, row: Map<String, Value> },

@@ -25,6 +25,7 @@ use sqlx::AnyPool;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Once};
 use std::time::Instant;
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -150,8 +151,17 @@ impl Engine {
     }
 
     fn usable(&self) -> Pool<'_> {
-        let is_shut = self.writable.is_behind() || self.peers.lease.is_away() || !self.in_place.is_kept();
-        Pool::new(if is_shut { &self.shut } else { &self.pool }, self.kind)
+        Pool::new(if self.is_shut() { &self.shut } else { &self.pool }, self.kind)
+    }
+
+    /// Checks whether the store can neither be read nor written at present, as far as is known.
+    fn is_shut(&self) -> bool {
+        self.writable.is_behind() || self.peers.lease.is_away() || !self.in_place.is_kept()
+    }
+
+    /// Checks whether the store can be written, as far as is known.
+    pub fn is_writable(&self) -> bool {
+        !self.is_read_only() && !self.is_shut()
     }
 
     /// Returns the result of `work`, unless the database is found not to respond while `work` waits.
@@ -175,10 +185,18 @@ impl Engine {
             }
             tokio::select! {
                 biased;
-                outcome = work => outcome.map_err(E::into),
+                outcome = work => outcome.map_err(|fault| self.doubting(fault.into())),
                 () = self.peers.lease.until_away() => Err(StoreError::Unavailable("the database does not answer".into())),
             }
         }
+    }
+
+    /// Returns `fault`. When there is no open connection, the keeper is told to check whether one can be opened.
+    fn doubting(&self, fault: StoreError) -> StoreError {
+        if matches!(fault, StoreError::Unavailable(_)) && self.pool.size() == 0 {
+            self.peers.doubted.store(true, Ordering::Release);
+        }
+        fault
     }
 
     /// Returns all rows of a statement, each read by `one`. Fails when the database does not respond.

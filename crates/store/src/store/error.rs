@@ -34,6 +34,26 @@ pub enum StoreError {
         /// Base URL that is configured now.
         configured: String,
     },
+    /// The file of a SQLite store does not exist.
+    #[error("there is no store at {}; see --store", .0.display())]
+    Missing(std::path::PathBuf),
+    /// The user of this process may not see the file of a SQLite store, or not read it.
+    #[error(
+        "the user that runs this may not {right} of the store {}; run the command as the user of the gateway",
+        file.display()
+    )]
+    Forbidden {
+        /// The file, which need not exist.
+        file: std::path::PathBuf,
+        /// The right that the user lacks.
+        right: &'static str,
+    },
+    /// The database at this place has no tables of a gateway.
+    #[error(
+        "{0} holds no store of a gateway: it is empty, or belongs to another program; see --store. A new store gets \
+         its tables with `causeway store migrate`"
+    )]
+    Foreign(String),
     /// The store belongs to no deployment yet.
     #[error("the store belongs to no v1 deployment yet; it will belong to the first that a gateway serves with it")]
     Unclaimed,

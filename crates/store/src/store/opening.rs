@@ -5,7 +5,7 @@
 use super::error::StoreError;
 use super::file_mode::{READ_ONLY, creating, mode_is_automatic};
 use super::kind::Kind;
-use super::place::{opening, tls_of};
+use super::place::{makes_no_file, opening, tls_of};
 use super::writable::Writable;
 use sqlx::any::AnyConnectOptions;
 use sqlx::postgres::PgSslMode;
@@ -51,12 +51,17 @@ pub(super) fn options_of(address: &str) -> Result<AnyConnectOptions, StoreError>
     Ok(AnyConnectOptions::from_str(address)?.disable_statement_logging())
 }
 
-/// Checks that the URL of a SQLite store can be read, without opening or creating its file.
+/// Checks the URL of a SQLite store whose file is missing, without creating the file.
 ///
 /// # Errors
-/// [`StoreError::Unavailable`] for parameters that SQLite does not know.
-pub fn check_address_of_file(url: &str) -> Result<(), StoreError> {
-    SqliteConnectOptions::from_str(url).map(drop).map_err(|fault| opening(fault.into(), url))
+/// [`StoreError::Unavailable`] for parameters that SQLite does not know, and for a mode that creates no file.
+pub fn check_address_of_missing_file(url: &str) -> Result<(), StoreError> {
+    let read = SqliteConnectOptions::from_str(url).map(drop).map_err(StoreError::from);
+    let made = read.and_then(|()| match makes_no_file(url) {
+        true => Err(StoreError::Unavailable("unable to open database file".into())),
+        false => Ok(()),
+    });
+    made.map_err(|fault| opening(fault, url))
 }
 
 /// Connects once and returns the target of later connections. A pool retries until its timeout; a single connection

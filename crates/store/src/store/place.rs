@@ -6,9 +6,12 @@
 use super::error::StoreError;
 use super::kind::Kind;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
 use sqlx::any::AnyConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use std::fs::OpenOptions;
+use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -38,6 +41,42 @@ pub fn behind_links(file: &Path) -> PathBuf {
         file = folder_of(&file).join(next);
     }
     file
+}
+
+/// Returns the file of the store at `url` when it does not exist yet. Returns none when it exists, and for a store
+/// without a file.
+///
+/// # Errors
+/// [`StoreError::Forbidden`] when the user of this process may not see the file, or not read it.
+pub fn missing_file(url: &str) -> Result<Option<PathBuf>, StoreError> {
+    let Some(file) = file_of(url) else { return Ok(None) };
+    match lacking_right(&file) {
+        Some(right) => Err(StoreError::Forbidden { file, right }),
+        None => Ok(Some(file).filter(|file| !file.exists())),
+    }
+}
+
+/// Checks that the file of the store at `url` exists, so that a mistyped path does not create an empty store that looks
+/// healthy.
+///
+/// # Errors
+/// [`StoreError::Missing`], and errors of [`missing_file`].
+pub fn expect_file(url: &str) -> Result<(), StoreError> {
+    missing_file(url)?.map_or(Ok(()), |file| Err(StoreError::Missing(file)))
+}
+
+/// Returns the right that the user of this process lacks to see or read this file.
+fn lacking_right(file: &Path) -> Option<&'static str> {
+    match file.metadata() {
+        Err(fault) if fault.kind() == ErrorKind::PermissionDenied => Some("enter the folder"),
+        Ok(_) if access(file, Access::READ_OK) == Err(Errno::ACCESS) => Some("read the file"),
+        _ => None,
+    }
+}
+
+/// Checks whether the URL of a SQLite store has a mode with which SQLite does not create a missing file.
+pub(super) fn makes_no_file(url: &str) -> bool {
+    url.contains("mode=") && !url.contains("mode=rwc") && !in_memory(url)
 }
 
 /// Checks whether a SQLite store has no file.
@@ -111,7 +150,7 @@ pub(super) fn opening(error: StoreError, url: &str) -> StoreError {
 fn remedy(url: &str, cause: &str) -> String {
     match Kind::of(url) {
         Some(Kind::Sqlite) if cause.contains("address cannot be read") => "correct the setting store.url".into(),
-        Some(Kind::Sqlite) => file_of(url).map_or_else(String::new, |file| of_a_file(&file)),
+        Some(Kind::Sqlite) => file_of(url).map_or_else(String::new, |file| of_a_file(url, &file)),
         _ if cause.contains("permission denied") => {
             "let the user of the setting store.url make and change tables there".into()
         }
@@ -130,6 +169,11 @@ fn remedy(url: &str, cause: &str) -> String {
         }
         _ if cause.contains("peer certificate") && !checks_certificates(url) => {
             "correct the certificate of the server, or do without TLS with ?sslmode=disable in the setting store.url"
+                .into()
+        }
+        _ if ["not valid for name", "NotValidForName"].iter().any(|words| cause.contains(words)) => {
+            "write a host that the certificate of the server names in the setting store.url, or renew the certificate \
+             for this host"
                 .into()
         }
         _ if is_about_certificates(url, cause) => {
@@ -174,9 +218,9 @@ pub fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn of_a_file(file: &Path) -> String {
-    let folder = folder_of(file);
-    if !folder.is_dir() {
+fn of_a_file(url: &str, file: &Path) -> String {
+    let (folder, may_look) = (folder_of(file), lacking_right(file).is_none());
+    if may_look && !folder.is_dir() {
         return format!(
             "there is no folder {}: make it, or name another file in the setting store.url",
             folder.display()
@@ -184,6 +228,11 @@ fn of_a_file(file: &Path) -> String {
     }
     if file.is_dir() {
         return "this is a folder: name a file in it in the setting store.url".into();
+    }
+    if may_look && makes_no_file(url) && !file.exists() {
+        return "the file is missing, and with its mode the setting store.url makes none: leave the mode out, or name \
+                the file of a store"
+            .into();
     }
     format!(
         "the user that runs this must be able to write the file and the folder {}, and there must be room on its disk",
@@ -251,6 +300,7 @@ mod tests {
         assert!(told(&url("no/store.db"), "x").contains("there is no folder"));
         assert!(told(&format!("sqlite:{}", folder.path().display()), "x").contains("this is a folder"));
         assert!(told(&url("store.db"), "x").contains("must be able to write"));
+        assert!(told(&url("store.db?mode=ro"), "x").contains("leave the mode out"));
         let postgres = "postgres://u:secret@db/c";
         for (cause, remedy) in [
             ("password authentication failed for user \"u\"", "check user and password"),
@@ -278,6 +328,10 @@ mod tests {
         }
         let unknown = told("postgres://u@db/c?sslmode=verify-full", "invalid peer certificate: UnknownIssuer");
         assert!(unknown.contains("sslrootcert=FILE"), "{unknown}");
+        let other_name = "invalid peer certificate: certificate not valid for name \"db\"; certificate is only \
+                          valid for DnsName(\"localhost\")";
+        let elsewhere = told("postgres://u@db/c?sslmode=verify-full", other_name);
+        assert!(elsewhere.contains("write a host") && !elsewhere.contains("sslrootcert"), "{elsewhere}");
         let missing = told("postgres://u@db/c?sslrootcert=/none.pem", "No such file or directory (os error 2)");
         assert!(missing.contains("name the file with the root certificate"), "{missing}");
         let cut = told("postgres://u:1?x@db/c", "failed to lookup address information");

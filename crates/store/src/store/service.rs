@@ -54,7 +54,8 @@ impl Store {
     pub async fn open(url: &str, v1_base_url: &str) -> Result<Self, StoreError> {
         let configured = BaseUrl::parse(v1_base_url)?;
         let store = Self::open_for_upkeep(url).await?;
-        store.begin(url, &configured).await?;
+        store.update_for(url, &configured).await?;
+        store.bind(url, &configured).await?;
         Ok(store)
     }
 
@@ -67,12 +68,17 @@ impl Store {
         let configured = BaseUrl::parse(v1_base_url)?;
         let store = Self::open_for_upkeep(url).await?;
         store.engine.lock_to_serve(patience).await?;
-        store.begin(url, &configured).await?;
+        store.update_for(url, &configured).await?;
+        store.bind(url, &configured).await?;
         Ok(store)
     }
 
-    /// Brings the tables up to date and checks that they belong to the deployment `configured`.
-    async fn begin(&self, url: &str, configured: &BaseUrl) -> Result<(), StoreError> {
+    /// Brings the tables up to date, unless they belong to another deployment than `configured`. A store that belongs
+    /// to no deployment yet stays so until [`Store::bind`].
+    ///
+    /// # Errors
+    /// [`StoreError`]: no access, created by a newer version, or belongs to another deployment.
+    pub async fn update_for(&self, url: &str, configured: &BaseUrl) -> Result<(), StoreError> {
         self.expect_unicode().await?;
         // Check first: the tables of another deployment may be in use by an older version, so they must not be changed.
         if self.engine.tables_version().await.is_ok_and(|version| version > 0)
@@ -81,7 +87,14 @@ impl Store {
             self.expect_same(recorded, configured).await?;
         }
         let migrated = self.engine.migrate_when_writable().await;
-        migrated.map_err(|fault| opening(fault, url))?;
+        migrated.map_err(|fault| opening(fault, url))
+    }
+
+    /// Makes the store that of the deployment `configured`, if it belongs to no deployment yet.
+    ///
+    /// # Errors
+    /// [`StoreError`]: it cannot be written, or belongs to another deployment.
+    pub async fn bind(&self, url: &str, configured: &BaseUrl) -> Result<(), StoreError> {
         let (recorded, recorded_at) = self.claim(configured.as_str()).await.map_err(|fault| opening(fault, url))?;
         self.expect_same(recorded, configured).await?;
         self.memory.begin_at(recorded_at);

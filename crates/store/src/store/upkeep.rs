@@ -8,7 +8,7 @@ use super::engine::Engine;
 use super::error::StoreError;
 use super::items_kept;
 use super::lines::{HELD, Turns};
-use super::place::opening;
+use super::place::{expect_file, in_words, opening};
 use super::repeated::Repeated;
 use super::service::Store;
 use super::unchanged::Unchanged;
@@ -34,6 +34,23 @@ impl Store {
             running: Arc::default(),
             repeated: Repeated::default(),
         })
+    }
+
+    /// Opens the store at `url` like [`Store::open_for_upkeep`], but only a store that has the tables of a gateway.
+    /// Creates nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`], [`StoreError::Forbidden`], [`StoreError::Foreign`], and errors of
+    /// [`Store::open_for_upkeep`].
+    pub async fn open_existing(url: &str) -> Result<Self, StoreError> {
+        expect_file(url)?;
+        let store = Self::open_for_upkeep(url).await?;
+        // There is no such table or column. Any other fault is left to the caller, who meets it at the next statement.
+        if matches!(store.deployment().await, Err(StoreError::Internal(_))) {
+            store.close().await;
+            return Err(StoreError::Foreign(in_words(url)));
+        }
+        Ok(store)
     }
 
     /// Updates the tables to the form that this version needs; returns the names of the steps taken.

@@ -35,7 +35,7 @@ const WAITING: u64 = 3;
 /// First and longest pause between opening and the next probe.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(5);
-/// Time without a good answer after which v1's health is unknown.
+/// Time after which v1's last answer, or its last failure while the breaker is open, no longer tells its health.
 const FORGOTTEN: Duration = Duration::from_secs(60);
 
 /// Result of a call for the breaker.
@@ -69,9 +69,9 @@ impl Ended {
 pub enum Health {
     /// It answered recently.
     Ok,
-    /// The breaker is open, for this time.
+    /// The breaker is open, for this time, and v1 was asked recently.
     Unreachable(Duration),
-    /// v1 has given no good answer recently.
+    /// v1 has given no good answer recently, and was not asked either if the breaker is open.
     Unknown,
 }
 
@@ -108,7 +108,7 @@ struct Inner {
     /// The gateway's own calls in flight.
     waiting: AtomicU64,
     /// Times in milliseconds since `begun`, plus one; zero means never. They are the last good answer (`heard`), the
-    /// moment since which v1 owes an answer (`owed`), and the last failure (`troubled`).
+    /// moment since which v1 owes an answer (`owed`), and the last failure or dropped probe (`troubled`).
     heard: AtomicU64,
     owed: AtomicU64,
     troubled: AtomicU64,
@@ -207,13 +207,13 @@ impl Breaker {
         self.closed_for().is_some()
     }
 
-    /// Returns the known health of v1.
+    /// Returns the known health of v1. An outage that nobody has asked about for a while is unknown: a load balancer
+    /// may have taken the gateway out for it, and without requests there is no probe.
     pub fn health(&self) -> Health {
-        if let Gate::Open { since, .. } = &self.state().gate {
-            return Health::Unreachable(since.elapsed());
-        }
-        match self.since(&self.0.heard) {
-            Some(ago) if ago < FORGOTTEN => Health::Ok,
+        let is_recent = |mark: &AtomicU64| self.since(mark).is_some_and(|ago| ago < FORGOTTEN);
+        match &self.state().gate {
+            Gate::Open { since, .. } if is_recent(&self.0.troubled) => Health::Unreachable(since.elapsed()),
+            Gate::Closed if is_recent(&self.0.heard) => Health::Ok,
             _ => Health::Unknown,
         }
     }
@@ -395,6 +395,8 @@ impl Drop for Pass {
             && *probe == Some(self.begun)
         {
             *probe = None;
+            // v1 was asked, and still nothing shows that it is back.
+            self.breaker.0.troubled.store(self.breaker.stamp(), Ordering::Relaxed);
         }
     }
 }

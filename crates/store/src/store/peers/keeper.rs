@@ -14,7 +14,7 @@ use super::note::{HEARD, HINTS, NOTES, Note, ReceivedNotes};
 use super::state::Peers;
 use crate::fresh::{Changed, Changes};
 use crate::units::shared_clock_showed;
-use sqlx::postgres::{PgConnectOptions, PgListener, PgNotification, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgDatabaseError, PgListener, PgNotification, PgPoolOptions, PgSeverity};
 use sqlx::{AssertSqlSafe, ConnectOptions, Executor, Row};
 use std::collections::HashMap;
 use std::path::Path;
@@ -59,9 +59,12 @@ enum ReconnectReason {
 }
 
 impl ReconnectReason {
-    /// Checks whether the database responded at all.
+    /// Checks whether the database rejected a statement and can be used otherwise. A fatal error is no such answer: it
+    /// refuses a login or ends a session. Errors of class 08 come from a pooler that cannot reach the database.
     fn was_answered(&self) -> bool {
-        matches!(self, Self::Failed(sqlx::Error::Database(_)))
+        let Self::Failed(sqlx::Error::Database(cause)) = self else { return false };
+        let cause = cause.try_downcast_ref::<PgDatabaseError>();
+        cause.is_some_and(|cause| cause.severity() == PgSeverity::Error && !cause.code().starts_with("08"))
     }
 }
 
@@ -240,16 +243,19 @@ impl Keeper {
                         tracing::warn!(cause = %lost, "the store answers, but this process cannot hear of others' writes; every read asks the store");
                     }
                 }
-                lost => {
-                    // One connection may be lost alone; if the process cannot open another one, the database is away.
-                    let there = timeout(WAIT, self.options.connect()).await.is_ok_and(|made| made.is_ok());
-                    if !there && self.peers.lease.gone() {
-                        tracing::warn!(cause = %lost, "the store does not answer; reads make do with what is in memory, the rest is refused");
+                // A server may count the logins that it refuses, so the session's own login is enough.
+                ReconnectReason::Failed(sqlx::Error::Database(_)) if self.peers.lease.is_away() => {}
+                // One connection may be lost alone; if the process cannot open another one, the database is away.
+                _ => match within(self.options.connect()).await {
+                    Ok(_) if self.peers.lease.back() => tracing::info!("the store answers again"),
+                    Err(cause) if self.peers.lease.gone() => {
+                        tracing::warn!(
+                            %cause,
+                            "the store cannot be used; reads make do with what is in memory, the rest is refused"
+                        );
                     }
-                    if there && self.peers.lease.back() {
-                        tracing::info!("the store answers again");
-                    }
-                }
+                    _ => {}
+                },
             }
             sleep(AGAIN).await;
         }
@@ -290,6 +296,9 @@ impl Keeper {
                     if sent.len() > 3 {
                         // Statements are answered, but notes do not arrive.
                         return Err(ReconnectReason::Silent);
+                    }
+                    if self.peers.doubted.swap(false, Ordering::AcqRel) {
+                        within(self.options.connect()).await?;
                     }
                     let begun = Instant::now();
                     let number = self.beat(&mut listener, number).await?;

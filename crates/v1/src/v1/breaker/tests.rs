@@ -118,6 +118,33 @@ async fn one_call_at_a_time_finds_out_and_a_good_answer_closes_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_outage_that_nobody_asked_about_for_a_minute_is_unknown_until_the_next_probe() {
+    let breaker = opened();
+    advance(FORGOTTEN - SECOND).await;
+    assert_eq!(breaker.health(), Health::Unreachable(FORGOTTEN - SECOND));
+    advance(SECOND).await;
+    assert_eq!(breaker.health(), Health::Unknown);
+    // Calls are still made one at a time. One that fails shows the same outage.
+    let probe = breaker.admit(1).unwrap();
+    assert!(probe.probe && breaker.admit(2).is_err());
+    probe.ended(Ended::Unreachable);
+    assert_eq!(breaker.health(), Health::Unreachable(FORGOTTEN));
+    advance(FORGOTTEN).await;
+    assert_eq!(breaker.health(), Health::Unknown);
+    // So does a probe whose caller leaves before v1 has answered.
+    drop(breaker.admit(1).unwrap());
+    assert_eq!(breaker.health(), Health::Unreachable(2 * FORGOTTEN));
+    advance(FORGOTTEN).await;
+    // So does a call that passes through.
+    breaker.observe().ended(Ended::Unreachable);
+    assert_eq!(breaker.health(), Health::Unreachable(3 * FORGOTTEN));
+    advance(FORGOTTEN).await;
+    assert_eq!(breaker.health(), Health::Unknown);
+    assert!(end(&breaker, 1, Ended::Answered));
+    assert_eq!(breaker.health(), Health::Ok);
+}
+
+#[tokio::test(start_paused = true)]
 async fn pass_through_calls_are_never_held_back_and_close_the_breaker() {
     let breaker = opened();
     breaker.observe().ended(Ended::Answered);
