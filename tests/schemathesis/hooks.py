@@ -105,8 +105,7 @@ MEANING = [
     (r"relation_type", r"is for properties of type RELATION only", "O68: goes with the property type"),
     (
         r"default_value(\.\d+)?",
-        r"must be (a|an|the|\W?true\W?) .*|must not be blank|more than one needs is_multi|a formula takes no default"
-        r"|is empty|has nothing in it that is kept|cannot be sanitised: .*",
+        r"must be (a|an|the|\W?true\W?) .*|must not be blank|more than one needs is_multi|a formula takes no default",
         "O69: as the type has it",
     ),
     (r"options", r"only a property of type OPTION has options", "O66: options go with the property type"),

@@ -1,11 +1,10 @@
 //! One call to the own store: its workspace, surface, permissions and mode. May use: what `run` may use.
 
 use super::audit;
-use crate::catalogue::{Catalogue, Edit, RichDefault, Unfit, faults_inside, ignored_inside};
+use crate::catalogue::{Catalogue, Edit, faults_inside, ignored_inside};
 use crate::plan::{OwnRecords, TypeMode};
 use crate::refusal::Refusal;
 use crate::run::Job;
-use crate::run::items::fields::sanitised;
 use crate::run::outlook;
 use crate::run::writes::precondition;
 use crate::v2::body::Given;
@@ -97,17 +96,6 @@ impl<'j> OwnCall<'j> {
         let given = self.job.given_with(|given| faults_inside(given, form))?;
         self.job.call.ctx.meter.ignore(ignored_inside(&given, form));
         Ok(given)
-    }
-
-    /// Returns the texts of a default that cannot be rich text, by the rules for values.
-    pub(super) async fn unfit(&self, default: RichDefault) -> Result<Unfit, Refusal> {
-        let RichDefault { texts, is_multi } = default;
-        let size = texts.iter().map(String::len).sum();
-        let check = move || {
-            let with_reason = |text: String| sanitised(&text, is_multi).err().map(|reason| (text, reason));
-            texts.into_iter().filter_map(with_reason).collect::<Unfit>()
-        };
-        self.job.sanitising(size, check).await
     }
 
     /// Changes the definitions. A record found earlier may be gone by now, and the mode may have changed, so `rules`

@@ -52,19 +52,14 @@ impl Records for Contexts {
     async fn sent(call: &OwnCall<'_>) -> Result<CheckedBody, Refusal> {
         let given = call.given_definition()?;
         let projects = visible(call, &given).await?;
-        let (property, context) = (call.variable(PROPERTY)?, call.job.pk().ok());
-        let default = call.catalogue.rich_default_of_context(property, context, &given);
-        let unfit = call.unfit(default).await?;
-        Ok(CheckedBody { given, projects, unfit })
+        Ok(CheckedBody { given, projects })
     }
 
     fn create(call: &OwnCall<'_>, edit: &mut Edit, sent: &CheckedBody) -> Result<Uuid, Refusal> {
-        edit.unfit.clone_from(&sent.unfit);
         edit.create_context(call.variable(PROPERTY)?, &sent.given, &sent.projects)
     }
 
     fn update(_: &OwnCall<'_>, edit: &mut Edit, id: Uuid, sent: &CheckedBody) -> Result<(), Refusal> {
-        edit.unfit.clone_from(&sent.unfit);
         edit.update_context(id, &sent.given, &sent.projects)
     }
 

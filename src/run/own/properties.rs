@@ -46,19 +46,14 @@ impl Records for Properties {
     }
 
     async fn sent(call: &OwnCall<'_>) -> Result<CheckedBody, Refusal> {
-        let given = call.given_definition()?;
-        let default = call.catalogue.rich_default_of_property(call.job.pk().ok(), &given);
-        let unfit = call.unfit(default).await?;
-        Ok(CheckedBody { given, unfit, ..CheckedBody::default() })
+        Ok(CheckedBody { given: call.given_definition()?, projects: HashSet::new() })
     }
 
     fn create(call: &OwnCall<'_>, edit: &mut Edit, sent: &CheckedBody) -> Result<Uuid, Refusal> {
-        edit.unfit.clone_from(&sent.unfit);
         edit.create_property(call.project, &sent.given)
     }
 
     fn update(_: &OwnCall<'_>, edit: &mut Edit, id: Uuid, sent: &CheckedBody) -> Result<(), Refusal> {
-        edit.unfit.clone_from(&sent.unfit);
         edit.update_property(id, &sent.given)
     }
 

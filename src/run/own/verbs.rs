@@ -8,7 +8,7 @@
 
 use super::call::{OwnCall, Surface};
 use super::lists::Row;
-use crate::catalogue::{Catalogue, Edit, Unfit};
+use crate::catalogue::{Catalogue, Edit};
 use crate::plan::Step;
 use crate::refusal::Refusal;
 use crate::v2::Reply;
@@ -17,14 +17,11 @@ use serde_json::{Map, Value};
 use std::collections::HashSet;
 use uuid::Uuid;
 
-#[derive(Default)]
 pub(super) struct CheckedBody {
     /// The body, valid by its declaration.
     pub(super) given: Given,
     /// Projects that the body names and the caller sees.
     pub(super) projects: HashSet<Uuid>,
-    /// Texts of its default that cannot be rich text.
-    pub(super) unfit: Unfit,
 }
 
 /// The differences between the kinds of records. A verb that a kind does not have is refused when the mappings are
@@ -49,7 +46,7 @@ pub(super) trait Records: 'static {
 
     /// Reads the body of a create or an update.
     async fn sent(call: &OwnCall<'_>) -> Result<CheckedBody, Refusal> {
-        Ok(CheckedBody { given: call.job.given()?, ..CheckedBody::default() })
+        Ok(CheckedBody { given: call.job.given()?, projects: HashSet::new() })
     }
 
     /// Creates a record and returns its id.

@@ -284,30 +284,6 @@ async fn a_default_that_another_type_cannot_read_is_not_lost() {
     assert_eq!(gateway.get("ada", &one).await.expect(200).json["default_value"], json!(["12"]));
 }
 
-/// The text of the context is fine while the property is TEXT.
-#[tokio::test]
-async fn rich_text_of_which_nothing_is_kept_is_no_default_of_a_context() {
-    let (gateway, property, contexts) =
-        with_property(json!({"display_name": "Note", "property_type": "TEXT"})).await;
-    let body = |default: &str| {
-        json!({"name": "Web", "project_ids": [web()], "applies_to_all_work_item_types": true,
-            "default_value": [default]})
-    };
-    let gone = body("<script>x</script>");
-    let one = format!("{contexts}{}/", gateway.post("ada", &contexts, gone.clone()).await.expect(201).text("id"));
-    let rich = json!({"property_type": "RELATION", "relation_type": "RICH_TEXT"});
-    let refused = gateway.patch("ada", &property, rich.clone()).await.expect_problem(400, "validation_error");
-    assert_eq!(refused.error_fields(), ["property_type"]);
-    gateway.delete("ada", &one).await.expect(204);
-    gateway.patch("ada", &property, rich).await.expect(200);
-    let refused = gateway.post("ada", &contexts, gone).await.expect_problem(400, "validation_error");
-    assert_eq!(refused.error_fields(), ["default_value.0"]);
-    let made = gateway.post("ada", &contexts, body("<p>a</p>")).await.expect(201);
-    let one = format!("{contexts}{}/", made.text("id"));
-    let refused = gateway.patch("ada", &one, json!({"default_value": ["<style>x</style>"]})).await;
-    assert_eq!(refused.expect_problem(400, "validation_error").error_fields(), ["default_value.0"]);
-}
-
 #[tokio::test]
 async fn restated_options_have_places_of_their_own_in_each_context() {
     let choice =

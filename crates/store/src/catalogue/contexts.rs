@@ -1,16 +1,15 @@
 //! Rules of property contexts (chapter 15): scope, name, pair, choices. May use: `refusal`, `v2`, this folder.
 
-use super::defaults::{self, RichDefault};
+use super::defaults;
 use super::edit::{Edit, Effect, STEP};
 use super::entries::entries;
 use super::entry::Entry;
 use super::entry_form::EntryForm;
 use super::faults::{self, Faults, flag, nullable_text, take, text};
 use super::meant::Meant;
-use super::model::{Catalogue, Context, ContextOption, Property, PropertyType};
+use super::model::{Context, ContextOption, Property, PropertyType};
 use super::properties::{FIRST, SEEDED, judge_kind};
 use super::scope;
-use super::values::ValueKind;
 use crate::refusal::Refusal;
 use crate::v2::body::Given;
 use serde_json::{Value, json};
@@ -134,7 +133,7 @@ impl Edit {
         let (id, property) = (context.id, context.property);
         let offered = self.after.choices_in(&context);
         if given.contains_key("default_value") || given.contains_key("is_multi") {
-            defaults::judge(owner, &offered, &self.unfit, context.is_multi, &context.default_value, &mut faults);
+            defaults::judge(owner, &offered, context.is_multi, &context.default_value, &mut faults);
         }
         scope::judge_overlap(&self.after, &context, &mut faults);
         faults.or(())?;
@@ -202,19 +201,6 @@ impl Edit {
         if pair.is_some() && others.any(|other| pair == other.external_pair()) {
             faults.add("external_id", "another context of the property has this external_id and external_source");
         }
-    }
-}
-
-impl Catalogue {
-    /// Returns the default of a context after a write, when it is rich text; `id` is none for a create.
-    pub fn rich_default_of_context(&self, property: Uuid, id: Option<Uuid>, given: &Given) -> RichDefault {
-        if self.properties.get(&property).is_none_or(|owner| ValueKind::of(owner) != ValueKind::Html) {
-            return RichDefault::default();
-        }
-        let stored = id.and_then(|id| self.contexts.get(&id));
-        let mut context = stored.map(|stored| Context::clone(stored)).unwrap_or_default();
-        assign(&mut context, given, &mut Faults::default());
-        RichDefault { texts: context.default_value, is_multi: context.is_multi }
     }
 }
 

@@ -9,36 +9,15 @@ use super::values::{ValueKind, WrittenElement, one};
 use crate::plan::HumanKey;
 use crate::v2::value::read_uuid;
 use serde_json::Value;
-use std::collections::HashMap;
-
-/// Texts that cannot be rich text, each with the reason.
-pub type Unfit = HashMap<String, String>;
-
-/// The texts of a default after a write, when they are rich text. The sanitiser is outside of this crate, so the caller
-/// checks them before the edit, and puts the unfit ones into [`super::Edit::unfit`].
-#[derive(Debug, Default)]
-pub struct RichDefault {
-    /// The texts.
-    pub texts: Vec<String>,
-    /// Whether several values are taken.
-    pub is_multi: bool,
-}
 
 /// Checks that every element is readable for the kind, and that there is only one unless `is_multi`. The faults of
 /// elements that are no texts are known already.
-pub(super) fn judge(
-    property: &Property,
-    options: &Choices,
-    unfit: &Unfit,
-    is_multi: bool,
-    texts: &[String],
-    faults: &mut Faults,
-) {
+pub(super) fn judge(property: &Property, options: &Choices, is_multi: bool, texts: &[String], faults: &mut Faults) {
     if texts.len() > 1 && !is_multi {
         faults.add("default_value", "more than one needs is_multi");
     }
     for (index, text) in texts.iter().enumerate().filter(|(_, text)| !text.contains(FAULTY)) {
-        if let Some(message) = fault(property, options, unfit, text) {
+        if let Some(message) = fault(property, options, text) {
             faults.add(format!("default_value.{index}"), message);
         }
     }
@@ -53,10 +32,12 @@ pub(super) fn judge_preselected(context: &Context, restated: bool, faults: &mut 
 }
 
 /// Returns why `text` cannot be a default of the property: it must be a text that can be sent as a value (O37). It may
-/// name one of `options`. Of people and work items only the form is checked, because each project has others.
-pub(super) fn fault(property: &Property, options: &Choices, unfit: &Unfit, text: &str) -> Option<String> {
+/// name one of `options`. Of people and work items only the form is checked, because each project has others. Any text
+/// can be rich text here: the sanitiser reads it when a new work item takes the default.
+pub(super) fn fault(property: &Property, options: &Choices, text: &str) -> Option<String> {
     let written = match ValueKind::of(property) {
         ValueKind::Formula => return Some("a formula takes no default".into()),
+        ValueKind::Html => return None,
         ValueKind::Option if options.first(text).is_some() => return None,
         ValueKind::Option => return Some("must be the name or id of an option".into()),
         kind => one(kind, options, &Value::from(text)),
@@ -69,7 +50,6 @@ pub(super) fn fault(property: &Property, options: &Choices, unfit: &Unfit, text:
         Ok(WrittenElement::Item(named)) if read_uuid(&named).is_none() && HumanKey::in_body(&named).is_none() => {
             Some("must be the id or the key of a work item".into())
         }
-        Ok(WrittenElement::Html(text)) => unfit.get(&text).cloned(),
         Ok(_) => None,
     }
 }

@@ -1,6 +1,5 @@
 //! One change of a catalogue, and its effects on recorded values. May use: `v2`, this folder.
 
-use super::defaults::Unfit;
 use super::model::Catalogue;
 use crate::v2::time::Micros;
 use uuid::Uuid;
@@ -18,8 +17,6 @@ pub struct Edit {
     pub after: Catalogue,
     /// Effects that the store must carry out in the same transaction, in this order.
     pub effects: Vec<Effect>,
-    /// Default texts of the request that the caller has found to be no rich text.
-    pub unfit: Unfit,
     now: Micros,
 }
 
@@ -47,7 +44,7 @@ pub enum Effect {
 impl Edit {
     /// Begins a change of `before` at `now`.
     pub fn begin(before: &Catalogue, now: Micros) -> Self {
-        Self { after: before.clone(), effects: Vec::new(), unfit: Unfit::new(), now }
+        Self { after: before.clone(), effects: Vec::new(), now }
     }
 
     /// Returns an instant for `created_at`, later than every instant that this edit has returned before (O20).

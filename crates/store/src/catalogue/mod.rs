@@ -34,7 +34,6 @@ mod text_forms;
 mod types;
 pub mod values;
 
-pub use defaults::{RichDefault, Unfit};
 pub use edit::{Edit, Effect, TYPE_IN_USE};
 pub use entries::{distinct_prefix_len, faults_inside};
 pub use entry_form::{EntryForm, ignored_inside};

@@ -4,7 +4,7 @@
 //! inline with the property belongs to the context that covers everything. An option is deleted when no context offers
 //! it any more. May use: `refusal`, `v2`, this folder.
 
-use super::defaults::{self, Unfit};
+use super::defaults;
 use super::edit::{Edit, Effect, STEP};
 use super::entry::Entry;
 use super::faults::{flag, nullable_text, take, text};
@@ -194,8 +194,7 @@ impl Edit {
     pub(super) fn settle_defaults(&mut self, property: Uuid) {
         let Ok(owner) = self.property(property) else { return };
         let options = self.after.choices_of(property);
-        let unfit = Unfit::new();
-        let is_readable = |text: &String| defaults::fault(&owner, &options, &unfit, text).is_none();
+        let is_readable = |text: &String| defaults::fault(&owner, &options, text).is_none();
         let kept = self.after.properties.get_mut(&property);
         if let Some(kept) = kept.filter(|kept| !kept.default_value.iter().all(is_readable)) {
             Arc::make_mut(kept).default_value.retain(is_readable);

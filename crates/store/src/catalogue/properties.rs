@@ -1,13 +1,13 @@
 //! Rules of custom properties (14.3): kinds, defaults, inline options, and the seeded context. May use: `refusal`,
 //! `v2`, this folder.
 
-use super::defaults::{self, RichDefault};
+use super::defaults;
 use super::edit::{Edit, Effect, STEP};
 use super::entries::entries;
 use super::entry::Entry;
 use super::entry_form::EntryForm;
 use super::faults::{self, Faults, flag, nullable_text, take, text};
-use super::model::{Catalogue, Context, Property, PropertyType};
+use super::model::{Context, Property, PropertyType};
 use super::values::ValueKind;
 use crate::refusal::Refusal;
 use crate::v2::body::Given;
@@ -177,7 +177,7 @@ impl Edit {
             let Some(context) = self.after.contexts.get(id) else { continue };
             let offered = self.after.choices_in(context);
             let mut faults = Faults::default();
-            defaults::judge(property, &offered, &self.unfit, context.is_multi, &texts, &mut faults);
+            defaults::judge(property, &offered, context.is_multi, &texts, &mut faults);
             if let Some(context) = self.after.contexts.get_mut(id).filter(|_| faults.is_empty()) {
                 Arc::make_mut(context).default_value.clone_from(&texts);
             }
@@ -202,8 +202,7 @@ impl Edit {
         let contexts = self.after.contexts_of(property.id).into_iter();
         // The default of the property itself is checked separately.
         for context in contexts.filter(|context| context.default_value != property.default_value) {
-            let is_faulty = |text: &String| defaults::fault(property, &options, &self.unfit, text).is_some();
-            if context.default_value.iter().any(is_faulty) {
+            if context.default_value.iter().any(|text| defaults::fault(property, &options, text).is_some()) {
                 let message =
                     format!("the default value of the context {:?} cannot be one of this kind", context.name);
                 faults.add("property_type", message);
@@ -214,26 +213,7 @@ impl Edit {
     /// Checks O69 for the property after the change.
     fn judge_default(&self, property: &Property, faults: &mut Faults) {
         let options = self.after.choices_of(property.id);
-        defaults::judge(property, &options, &self.unfit, property.is_multi, &property.default_value, faults);
-    }
-}
-
-impl Catalogue {
-    /// Returns the rich text among the defaults that a write to the property has to judge; `id` is none for a create. A
-    /// property that becomes rich text takes the defaults of its contexts with it.
-    pub fn rich_default_of_property(&self, id: Option<Uuid>, given: &Given) -> RichDefault {
-        let stored = id.and_then(|id| self.properties.get(&id));
-        let mut property = stored.map(|stored| Property::clone(stored)).unwrap_or_default();
-        assign(&mut property, given, &mut Faults::default());
-        if ValueKind::of(&property) != ValueKind::Html {
-            return RichDefault::default();
-        }
-        let mut texts = property.default_value;
-        if let Some(stored) = stored.filter(|stored| ValueKind::of(stored) != ValueKind::Html) {
-            let contexts = self.contexts_of(stored.id).into_iter();
-            texts.extend(contexts.flat_map(|context| context.default_value.iter().cloned()));
-        }
-        RichDefault { texts, is_multi: property.is_multi }
+        defaults::judge(property, &options, property.is_multi, &property.default_value, faults);
     }
 }
 

@@ -2,13 +2,13 @@
 //! may use.
 
 use super::digits::BodyFields;
-use super::rich_text::sanitised;
 use super::{records, types};
 use crate::catalogue::values::{self, Placed, WrittenElement};
 use crate::catalogue::{Applicable, Catalogue};
 use crate::refusal::{FieldError, FieldErrors, Refusal};
 use crate::run::job::InProject;
 use crate::store::{Element, OwnWrite, TypeChange};
+use crate::translate::html;
 use crate::v2::body::Given;
 use crate::v2::value::trimmed;
 use serde_json::{Map, Value};
@@ -216,14 +216,7 @@ async fn element(
     Ok(match wish {
         WrittenElement::Plain(value) => Granted::Element(Element { value, option: None }),
         WrittenElement::Option(id) => record(id, Some(id)),
-        WrittenElement::Html(text) => match job.sanitising(text.len(), move || sanitised(&text, is_multi)).await? {
-            Ok(Some(kept)) => {
-                job.runner.rich_texts.note_clean(&kept);
-                Granted::Element(Element { value: kept.into(), option: None })
-            }
-            Ok(None) => Granted::Nothing,
-            Err(fault) => Granted::Fault(fault),
-        },
+        WrittenElement::Html(text) => rich_text(job, text, is_multi).await?,
         WrittenElement::Person(named) => match people.find(&named) {
             Some(person) => record(person.id, None),
             None => Granted::Fault(format!("names no member of this project: {named}")),
@@ -232,6 +225,22 @@ async fn element(
             Some(id) => record(*id, None),
             None => Granted::Fault(format!("names no live work item of this project: {named}")),
         },
+    })
+}
+
+/// Sanitises rich text. An empty text clears a single value. A text that is empty only without its scripts, or that is
+/// one empty text among others, is an error, because it would be lost silently.
+async fn rich_text(job: &InProject<'_>, text: String, is_multi: bool) -> Result<Granted, Refusal> {
+    if text.trim().is_empty() {
+        return Ok(if is_multi { Granted::Fault("is empty".into()) } else { Granted::Nothing });
+    }
+    Ok(match job.sanitising(text.len(), move || html::sanitise(&text)).await? {
+        Ok(kept) if kept.trim().is_empty() => Granted::Fault("has nothing in it that is kept".into()),
+        Ok(kept) => {
+            job.runner.rich_texts.note_clean(&kept);
+            Granted::Element(Element { value: kept.into(), option: None })
+        }
+        Err(fault) => Granted::Fault(fault),
     })
 }
 

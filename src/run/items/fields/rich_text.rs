@@ -1,4 +1,4 @@
-//! Rich text of custom values, sanitised when it is written and for each read.
+//! Rich text of custom values, sanitised for each read.
 //!
 //! A text may have been written while its property was of another kind (O67), and nothing in the store tells it from a
 //! sanitised one. Sanitising costs too much for every read, so the outcome is remembered by the hash of the text. A
@@ -35,20 +35,6 @@ impl Outcome {
             None => Self::Hidden,
         }
     }
-}
-
-/// Returns a text as a write of it is stored: sanitised. None for an empty text, which clears a single value. A text
-/// that is empty only without its scripts, or that is one empty text among others, is an error, because it would be
-/// lost silently.
-///
-/// # Errors
-/// A sentence for the client.
-pub(in crate::run) fn sanitised(text: &str, is_multi: bool) -> Result<Option<String>, String> {
-    if text.trim().is_empty() {
-        return if is_multi { Err("is empty".into()) } else { Ok(None) };
-    }
-    let kept = html::sanitise(text)?;
-    if kept.trim().is_empty() { Err("has nothing in it that is kept".into()) } else { Ok(Some(kept)) }
 }
 
 /// Remembered outcomes; clones are the same.

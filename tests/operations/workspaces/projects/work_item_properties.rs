@@ -128,7 +128,6 @@ async fn a_default_is_judged_as_a_value_is_and_kept_as_sent() {
         ("RELATION", Some("USER"), vec![BOB, "bob@acme.test", " bob@acme.test"], vec!["bob", "a b@acme.test", ""]),
         ("RELATION", Some("ISSUE"), vec![ONE, "WEB-1", "web-1"], vec!["WEB", "WEB-0", "soon", ""]),
         ("RELATION", Some("RELEASE"), vec![ONE], vec!["r-1", "WEB-1"]),
-        ("RELATION", Some("RICH_TEXT"), vec!["<p>a</p>", "a<script>x</script>"], vec!["<script>x</script>", " "]),
     ] {
         let body = |default: &[&str]| {
             json!({"display_name": "x", "property_type": kind, "relation_type": relation, "is_multi": true,
@@ -144,10 +143,5 @@ async fn a_default_is_judged_as_a_value_is_and_kept_as_sent() {
         let refused = scene.ask("PATCH", &one, Some(again)).await.expect_problem(400, "validation_error");
         assert_eq!(refused.error_fields(), fields, "{kind} {relation:?}");
     }
-    let body = json!({"display_name": "x", "property_type": "TEXT", "default_value": ["<script>x</script>"]});
-    let one = format!("{path}{}/", scene.made(&path, body).await);
-    let rich = json!({"property_type": "RELATION", "relation_type": "RICH_TEXT"});
-    let refused = scene.ask("PATCH", &one, Some(rich)).await.expect_problem(400, "validation_error");
-    assert_eq!(refused.error_fields(), ["default_value.0"]);
     scene.end();
 }
