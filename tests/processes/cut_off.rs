@@ -135,6 +135,7 @@ async fn a_gateway_that_may_not_log_in_any_more_reads_from_memory_and_tells_the_
     let list = format!("{WEB}work-items/?priority=none&per_page=100");
     let (status, known, _) = pair.read(&list).await;
     assert_eq!(status, 200, "{known}");
+    tokio::time::sleep(LONG_BEFORE).await;
     pair.database.refuse_logins(Some("28000"));
     pair.database.cut(false);
     until("it is noticed", async || pair.read("/readyz").await.1["store"] == "unreachable").await;
