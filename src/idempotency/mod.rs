@@ -222,6 +222,8 @@ impl Repeated {
                             tell what became of it; nothing was done.";
                 Refusal::outcome_unknown(what, "the outcome of a repeated request is not known", false)
             }
+            // It has changed something, and says what.
+            Err(refusal @ Refusal::OutcomeUnknown { .. }) => refusal,
             // The refusal of the look-up would say that nothing was changed, or that the request can be sent again.
             Err(refusal) if refusal.status() >= 500 || matches!(refusal, Refusal::RateLimited { .. }) => {
                 let what = "An earlier request with this Idempotency-Key ended without an answer, and what became of it \

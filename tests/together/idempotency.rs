@@ -479,6 +479,11 @@ async fn a_default_is_the_only_one_before_a_create_counts_as_done() {
     let flagged = at_v1.json["results"].as_array().expect("rows").iter().filter(|row| row["default"] == true);
     assert_eq!(flagged.count(), 2, "or the scene is another one");
     assert_eq!(now().await.len(), 1, "v2 promises one");
+    // What the repetition did itself is told, too.
+    stage.losing.lose_unfound("PATCH");
+    let told = post(gateway, "ada", &path, &body, "k").await;
+    expect_lost(&told);
+    assert!(!told.text("detail").contains("nothing was done"), "{}", told.json);
     let done = post(gateway, "ada", &path, &body, "k").await.expect(201);
     assert!(replayed(&done) && done.json["is_default"] == true, "{}", done.json);
     assert_eq!(now().await, ["first of all"]);

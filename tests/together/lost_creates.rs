@@ -123,6 +123,20 @@ async fn a_repetition_that_is_still_looking_at_its_deadline_says_that_the_write_
     stage.losing.let_go();
 }
 
+/// A failed look-up alone would be 503 with a time to come again, as if it were certain that nothing was done.
+#[tokio::test]
+async fn a_repetition_whose_look_up_fails_does_not_say_that_nothing_was_done() {
+    let stage = Stage::new(&[("store.late_write", "0s")]).await;
+    let (gateway, path, body) = (&stage.gateway, format!("{WEB}/labels/"), json!({"name": "lost"}));
+    stage.losing.swallow("POST");
+    expect_lost(&post(gateway, "ada", &path, &body, "k").await);
+    swallow_a_read(&stage.losing);
+    let told = post(gateway, "ada", &path, &body, "k").await.expect_problem(502, "upstream_error");
+    assert!(told.text("detail").contains("could not be looked up"), "{}", told.json);
+    assert!(!told.headers.contains_key("retry-after"));
+    assert!(!replayed(&post(gateway, "ada", &path, &body, "k").await.expect(201)));
+}
+
 /// v1 told the id of the first item, so the repetition of the second, which v1 never saw, creates another one.
 #[tokio::test]
 async fn a_record_that_v1_told_to_a_request_which_failed_is_no_answer_to_another() {

@@ -337,7 +337,7 @@ async fn meets_above(job: &InProject<'_>, start: &Item, own: Uuid) -> Result<boo
         }
         let Some(next) = above.filter(|next| seen.insert(*next)) else { return Ok(false) };
         if index.is_none() && reads == PARENT_READS {
-            index = Some(job.runner.indexes.newest(&job.index_scope()?, job.key(), &job.call.ctx).await?);
+            index = Some(job.newest_index().await?);
         }
         let live = match (&index, job.item_in_fresh_index(next)) {
             (Some(index), _) => index.get(next),

@@ -54,7 +54,7 @@ impl Job {
     /// request too.
     ///
     /// # Errors
-    /// When v1 or the store cannot be asked; nothing was done then.
+    /// When v1 or the store cannot be asked, or when a step that the earlier attempt left open fails.
     pub async fn look_up(
         &mut self,
         began: Micros,

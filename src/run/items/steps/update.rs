@@ -219,8 +219,7 @@ async fn check_pair(job: &InProject<'_>, stored: &Item, given: &Given) -> Result
 
 /// Checks by the index whether a live item has this pair.
 async fn has_pair(job: &InProject<'_>, id: &str, source: &str) -> Result<bool, Refusal> {
-    let scope = job.index_scope()?;
-    let index = job.runner.indexes.newest(&scope, job.key(), &job.call.ctx).await?;
+    let index = job.newest_index().await?;
     let mut items = index.items();
     Ok(items.any(|item| is_pair(item.external_id.as_deref(), item.external_source.as_deref(), (id, source))))
 }
