@@ -7,19 +7,22 @@
 
 use super::arguments::{Outcome, create_private_file, say, with_store_made_if_absent};
 use crate::amount::amount;
+use crate::aside::aside;
 use crate::store::{
     DumpError, Store, StoreError, Unfinished, behind_links, folder_of, missing_file, url_of, with_ending,
 };
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Cursor, ErrorKind, Read};
-use std::path::Path;
+use std::io::{BufReader, BufWriter, ErrorKind, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use uuid::Uuid;
 
 /// Content to restore.
 enum Source {
     /// Copy of a SQLite store; SQLite opens it by its name.
     Copy,
-    /// Lines of an export, from the first on. They may come from a pipe, which can be read only once.
-    Lines(Box<dyn Read + Send>),
+    /// Lines of an export, from the first on.
+    Lines(File),
 }
 
 /// Fills the store at `url` with the contents of `from`.
@@ -29,7 +32,7 @@ enum Source {
 /// name of a new store lasting on the disk.
 pub(super) async fn run(from: &Path, url: &str, force: bool) -> Outcome {
     // Checked before a store is created for it.
-    let source = open(from)?;
+    let source = opened(from).await?;
     let rows = match missing_file(url)? {
         Some(file) => into_new(from, source, url, &file).await?,
         None => with_store_made_if_absent(url, async move |store| fill(from, source, store, force).await).await?,
@@ -74,29 +77,44 @@ fn put(whole: &Path, file: &Path) -> Result<(), String> {
 }
 
 async fn fill(from: &Path, source: Source, store: &Store, force: bool) -> Result<u64, String> {
-    let dump: Box<dyn Read + Send> = match source {
-        Source::Copy => Box::new(lines_of_copy(from).await?),
+    let dump = match source {
+        Source::Copy => lines_of_copy(from).await?,
         Source::Lines(lines) => lines,
     };
     store.migrate().await?;
     store.import(&mut BufReader::new(dump), force).await.map_err(|fault| fault.to_string())
 }
 
+/// Opens a file to restore from, and reads a pipe to its end. A pipe may keep its reader waiting for ever. So this is
+/// done on a thread of its own, which delays neither a signal nor the end of the process.
+async fn opened(from: &Path) -> Result<Source, String> {
+    let is_file = from.metadata().map_err(|cause| format!("{}: {cause}", from.display()))?.is_file();
+    let room = if is_file { None } else { Some(unnamed_file()?) };
+    let name = from.to_owned();
+    let opening = aside("restore", Duration::MAX, move || open(&name, room));
+    opening.await.unwrap_or_else(|| Err(format!("{} could not be read", from.display())))
+}
+
 /// Opens a file to restore from. Its first bytes tell whether it is a copy of a SQLite store or an export. Fails when
-/// they fit neither, and for a copy in a pipe.
-fn open(from: &Path) -> Result<Source, String> {
+/// they fit neither. With `room` it is a pipe, which can be read only once: its lines are copied into `room`, and a
+/// copy of a store is refused.
+fn open(from: &Path, room: Option<File>) -> Result<Source, String> {
     let fault = |cause: std::io::Error| format!("{}: {cause}", from.display());
     let mut file = File::open(from).map_err(fault)?;
     let mut start = Vec::new();
-    file.by_ref().take(16).read_to_end(&mut start).map_err(fault)?;
-    let is_pipe = !file.metadata().map_err(fault)?.is_file();
-    match start.as_slice() {
-        b"SQLite format 3\0" if !is_pipe => Ok(Source::Copy),
-        b"SQLite format 3\0" => Err(format!(
+    Read::by_ref(&mut file).take(16).read_to_end(&mut start).map_err(fault)?;
+    match (start.as_slice(), room) {
+        (b"SQLite format 3\0", None) => Ok(Source::Copy),
+        (b"SQLite format 3\0", Some(_)) => Err(format!(
             "{} is a pipe, and a backup of a SQLite store is read more than once; give the name of its file",
             from.display()
         )),
-        [b'{', ..] => Ok(Source::Lines(Box::new(Cursor::new(start).chain(file)))),
+        ([b'{', ..], None) => file.rewind().map(|()| Source::Lines(file)).map_err(fault),
+        ([b'{', ..], Some(mut room)) => {
+            room.write_all(&start).map_err(no_room)?;
+            std::io::copy(&mut file, &mut room).map_err(no_room)?;
+            room.rewind().map(|()| Source::Lines(room)).map_err(no_room)
+        }
         _ => Err(format!("{} is neither a backup of a SQLite store nor an export of one", from.display())),
     }
 }
@@ -128,32 +146,27 @@ async fn lines_of_copy(from: &Path) -> Result<File, String> {
         ));
     }
     let is_older = !copy.steps_to_take().await?.is_empty();
-    let name = std::env::temp_dir().join(format!("causeway-restore-{}", uuid::Uuid::new_v4()));
-    let mut file = create_private_file(&name).map_err(|fault| format!("{}: {fault}", name.display()))?;
-    std::fs::remove_file(&name).map_err(|fault| format!("{}: {fault}", name.display()))?;
+    let mut file = unnamed_file()?;
     let exported = match is_older {
         false => lines_of(&copy, &mut file).await,
-        true => lines_of_older(from, &name, &mut file).await,
+        true => lines_of_older(from, &mut file).await,
     };
     copy.close().await;
     exported?;
-    std::io::Seek::rewind(&mut file).map_err(|fault| fault.to_string())?;
+    file.rewind().map_err(|fault| fault.to_string())?;
     Ok(file)
 }
 
 async fn lines_of(store: &Store, to: &mut File) -> Outcome {
     store.export(&mut BufWriter::new(to)).await.map(drop).map_err(|fault| match fault {
-        DumpError::File(cause) => {
-            let folder = std::env::temp_dir();
-            format!("{}: {cause}; the variable TMPDIR can name a folder with more room", folder.display())
-        }
+        DumpError::File(cause) => no_room(cause),
         other => other.to_string(),
     })
 }
 
-/// Writes the lines of a copy with the tables of an older version. For that, a second copy beside `name` is migrated.
-async fn lines_of_older(from: &Path, name: &Path, to: &mut File) -> Outcome {
-    let newer = with_ending(name, ".db");
+/// Writes the lines of a copy with the tables of an older version. For that, a second copy is migrated.
+async fn lines_of_older(from: &Path, to: &mut File) -> Outcome {
+    let newer = with_ending(&temporary_name(), ".db");
     let _removed = Unfinished::store(&newer);
     let copied = File::open(from).and_then(|mut from| {
         create_private_file(&newer).and_then(|mut newer| std::io::copy(&mut from, &mut newer))
@@ -164,6 +177,24 @@ async fn lines_of_older(from: &Path, name: &Path, to: &mut File) -> Outcome {
         lines_of(store, to).await
     };
     with_store_made_if_absent(&url_of(&newer), migrated).await
+}
+
+/// Creates a file that is deleted when it is closed.
+fn unnamed_file() -> Result<File, String> {
+    let name = temporary_name();
+    let created = create_private_file(&name).and_then(|file| std::fs::remove_file(&name).map(|()| file));
+    created.map_err(|fault| format!("{}: {fault}", name.display()))
+}
+
+/// Returns a new name in the folder for temporary files.
+fn temporary_name() -> PathBuf {
+    std::env::temp_dir().join(format!("causeway-restore-{}", Uuid::new_v4()))
+}
+
+/// Describes why lines could not be copied to the folder for temporary files.
+fn no_room(cause: std::io::Error) -> String {
+    let folder = std::env::temp_dir();
+    format!("{}: {cause}; the variable TMPDIR can name a folder with more room", folder.display())
 }
 
 #[cfg(test)]

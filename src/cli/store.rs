@@ -155,8 +155,10 @@ pub(super) fn run(args: &StoreArgs) -> Outcome {
 /// Carries out `work`, which writes a file. A signal ends it in order, so that no unfinished file is left.
 async fn unless_stopped(work: impl Future<Output = Outcome>) -> Outcome {
     tokio::select! {
-        outcome = work => outcome,
+        // In this order signals are caught before the work begins.
+        biased;
         () = stop_signal() => Err("stopped by a signal; nothing unfinished is left".to_owned()),
+        outcome = work => outcome,
     }
 }
 

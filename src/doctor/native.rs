@@ -54,13 +54,13 @@ pub(super) async fn shared(settings: &Settings, report: &mut Report) {
         Ok(Some(Unusable::Silent(cause))) => report.warn(
             "shared",
             format!("the Redis of shared.url does not answer ({cause}); until it does, each process counts alone"),
-            "see whether it runs, and whether host and port are right",
+            "see whether it runs, whether host and port are right, and whether it has too many connections",
         ),
         Ok(Some(Unusable::Refusing(cause))) => report.warn(
             "shared",
             format!("the Redis of shared.url answers with an error ({cause}); until it can be used, each process \
                      counts alone"),
-            "see whether it is a replica, still reads its data, or has too many connections",
+            "see whether it is a replica, or still reads its data",
         ),
         Err(fault) => report.fault(
             "shared",

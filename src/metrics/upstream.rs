@@ -4,10 +4,7 @@
 
 use super::family::{Family, Kind, gauge};
 use crate::tally::Calls;
-use crate::v1::{Client, Health};
-
-const USABLE: &str =
-    "0 while v1 is not asked because it fails, else 1; 1 again when no request has asked v1 for a minute";
+use crate::v1::{Breaker, Client};
 
 pub(super) fn calls(calls: &Calls) -> Vec<Family> {
     let mut count = Family::new(Kind::Counter, "causeway_v1_calls", "Ended calls to v1, by operation and result");
@@ -37,13 +34,9 @@ pub(super) fn state(client: &Client) -> Vec<Family> {
     let waiting =
         Family::new(Kind::Gauge, "causeway_v1_budget_waiting", "Calls that wait for v1's quota, by urgency");
     let lanes = ["write", "read", "index"].into_iter().zip(budget.waiting);
-    let usable = match client.breaker.health() {
-        Health::Unreachable(_) => 0.0,
-        Health::Ok | Health::Unknown => 1.0,
-    };
     let (under_way, limit) = (places.under_way as f64, places.limit as f64);
     vec![
-        gauge("causeway_v1_usable", USABLE, usable),
+        gauge("causeway_v1_usable", "0 while v1 is not asked because it fails, else 1", usable(&client.breaker)),
         gauge("causeway_v1_calls_under_way", "Calls to v1 that are under way", under_way),
         gauge("causeway_v1_calls_waiting", "Calls to v1 that wait for one under way to end", places.waiting as f64),
         gauge("causeway_v1_calls_limit", "Calls to v1 that may be under way at present", limit),
@@ -51,4 +44,29 @@ pub(super) fn state(client: &Client) -> Vec<Family> {
         left.by("keys", fewest.filter_map(|(keys, fewest)| Some((keys, fewest? as f64)))),
         waiting.by("lane", lanes.map(|(lane, count)| (lane, count as f64))),
     ]
+}
+
+/// Returns 0 from the failures that open the breaker until v1 gives a good answer. Unlike the health in `/readyz`, this
+/// does not change only because nobody asks v1, so that an alert notices an outage with few requests.
+fn usable(breaker: &Breaker) -> f64 {
+    if breaker.closed_for().is_none() { 1.0 } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::v1::{Ended, Health};
+    use std::time::Duration;
+
+    #[tokio::test(start_paused = true)]
+    async fn v1_is_unusable_until_it_answers_however_rarely_it_is_asked() {
+        let breaker = Breaker::default();
+        while usable(&breaker) > 0.0 {
+            breaker.admit(1).unwrap().ended(Ended::Unreachable);
+        }
+        tokio::time::advance(Duration::from_secs(180)).await;
+        assert_eq!((breaker.health(), usable(&breaker)), (Health::Unknown, 0.0));
+        breaker.admit(1).unwrap().ended(Ended::Answered);
+        assert_eq!((breaker.health(), usable(&breaker)), (Health::Ok, 1.0));
+    }
 }

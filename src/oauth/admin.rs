@@ -105,19 +105,8 @@ impl OAuth {
         self.inner.store.delete_client(id).await
     }
 
-    /// Creates a gateway key for a v1 key, which v1 must accept. The gateway key is returned only here.
-    pub async fn mint(
-        &self,
-        v1_key: &str,
-        wanted: Minting,
-        ctx: &Context,
-    ) -> Result<(GatewayKey, String), AdminError> {
-        let (row, secret) = self.prepare_key(v1_key, wanted, ctx).await?;
-        self.keep_key(&row).await?;
-        Ok((row, secret))
-    }
-
-    /// Does the same as [`OAuth::mint`], but stores nothing: the key is valid from [`OAuth::keep_key`] on.
+    /// Creates a gateway key for a v1 key, which v1 must accept. The gateway key is returned only here, and is valid
+    /// only when [`OAuth::keep_key`] has stored it.
     pub async fn prepare_key(
         &self,
         v1_key: &str,

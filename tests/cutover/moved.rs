@@ -4,12 +4,10 @@ use crate::cutover::stage::Stage;
 use crate::oauth::stage::{SECRET, Tokens};
 use crate::support::captured::Captured;
 use crate::support::gateway::{Gateway, WEB, serve_sandbox};
-use causeway::context::Context;
 use causeway::oauth::Minting;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::store::Store;
 use serde_json::json;
-use std::time::Duration;
 
 const STATES: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/states/";
 const ALL_OF_ACME: &str = "[{ operations = [\"all\"], mode = \"native\", workspaces = [\"acme\"] }]";
@@ -91,11 +89,10 @@ async fn credentials_scopes_and_limits_are_checked_before() {
     let settings =
         [("native.serve", "[{ operations = [\"states\"], mode = \"native\" }]"), ("secrets.key", SECRET)];
     let stage = Stage::with(Seed::Recorded, &settings, |_, _, _, _| {}).await;
-    let ctx = Context::new("test", Duration::from_secs(10));
     let mint = async |scopes: &str, workspace: Option<&str>| {
         let workspace = workspace.map(str::to_owned);
         let wanted = Minting { title: "t".into(), scopes: scopes.into(), workspace, ..Minting::default() };
-        stage.gateway.oauth().mint("ada", wanted, &ctx).await.expect("a key").1
+        stage.gateway.mint("ada", wanted).await.expect("a key").1
     };
     stage.gateway.send(None, "GET", STATES, None).await.expect_problem(401, "unauthorized");
     stage.gateway.get("nobody", STATES).await.expect_problem(401, "unauthorized");

@@ -166,7 +166,6 @@ async fn a_read_gives_its_place_back_although_its_comparison_goes_on() {
 async fn scopes_of_a_token_make_no_difference() {
     let settings = [ALL, ("secrets.key", crate::oauth::stage::SECRET)];
     let stage = Stage::with(Seed::Recorded, &settings, |_, _, _, _| {}).await;
-    let ctx = causeway::context::Context::new("test", Duration::from_secs(10));
     let workspace = Some("acme".to_owned());
     let wanted = causeway::oauth::Minting {
         title: "t".into(),
@@ -174,7 +173,7 @@ async fn scopes_of_a_token_make_no_difference() {
         workspace,
         ..causeway::oauth::Minting::default()
     };
-    let key = stage.gateway.oauth().mint("ada", wanted, &ctx).await.expect("a key").1;
+    let key = stage.gateway.mint("ada", wanted).await.expect("a key").1;
     stage.gateway.get(&key, STATES).await.expect(200);
     stage.gateway.get(&key, &format!("{WEB}/labels/")).await.expect(403);
     stage.gateway.get(&key, &STATES.replace("acme", "globex")).await.expect(404);

@@ -4,7 +4,6 @@
 use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
 use crate::support::past_gateway::ask_v1;
 use crate::support::switch::{Line, Switch, until};
-use causeway::context::Context;
 use causeway::oauth::Minting;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::store::Store;
@@ -291,8 +290,7 @@ async fn calls_of_the_pass_through_that_do_not_reach_v1_use_none_of_its_quota() 
 async fn a_gateway_key_that_is_revoked_during_the_outage_is_dead_at_once() {
     let stage = Stage::with(&[("secrets.key", "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")]).await;
     let wanted = Minting { title: "report".into(), scopes: "read".into(), ..Minting::default() };
-    let ctx = Context::new("test", Duration::from_secs(30));
-    let (row, key) = stage.gateway.oauth().mint("ada", wanted, &ctx).await.expect("a key");
+    let (row, key) = stage.gateway.mint("ada", wanted).await.expect("a key");
     let states = format!("{WEB}/states/");
     stage.warm(&key, std::slice::from_ref(&states)).await;
     stage.switch.set(Line::Refusing).await;
@@ -301,8 +299,7 @@ async fn a_gateway_key_that_is_revoked_during_the_outage_is_dead_at_once() {
     stage.gateway.get(&key, &states).await.expect_problem(401, "unauthorized");
     // The gateway creates no new key for a v1 key that v1 cannot be asked about.
     let again = Minting { title: "again".into(), scopes: "read".into(), ..Minting::default() };
-    let ctx = Context::new("test", Duration::from_secs(30));
-    assert!(stage.gateway.oauth().mint("ada", again, &ctx).await.is_err());
+    assert!(stage.gateway.mint("ada", again).await.is_err());
 }
 
 #[tokio::test]

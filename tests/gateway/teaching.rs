@@ -2,11 +2,9 @@
 
 use crate::support::furnished::{Furnished, WORKSPACE};
 use crate::support::gateway::{Answer, Gateway, WEB};
-use causeway::context::Context;
 use causeway::oauth::Minting;
 use causeway::sandbox::Seed;
 use serde_json::{Value, json};
-use std::time::Duration;
 
 /// The secret that protects stored v1 keys.
 const SECRET: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
@@ -15,7 +13,7 @@ const ME: &str = "/api/v2/users/me/";
 async fn with_keys() -> (Gateway, String) {
     let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("secrets.key", SECRET)]).await;
     let wanted = Minting { title: "t".into(), scopes: "read".into(), ..Minting::default() };
-    let (_, key) = gateway.oauth().mint("ada", wanted, &Context::new("t", Duration::from_secs(9))).await.unwrap();
+    let (_, key) = gateway.mint("ada", wanted).await.unwrap();
     (gateway, key)
 }
 

@@ -81,9 +81,8 @@ async fn secrets_are_rotated_while_the_gateway_serves() {
     std::fs::write(kept.secrets(), SECRET).unwrap();
     let stage = kept.gateway().await;
     let tokens = stage.tokens_of("read", V1_KEY).await;
-    let ctx = causeway::context::Context::new("test", Duration::from_secs(10));
     let wanted = Minting { title: "t".into(), scopes: "read".into(), ..Minting::default() };
-    let (_, key) = stage.gateway.oauth().mint(V1_KEY, wanted, &ctx).await.unwrap();
+    let (_, key) = stage.gateway.mint(V1_KEY, wanted).await.unwrap();
     let new = Keyring::new_secret();
     std::fs::write(kept.secrets(), format!("{new}\n{SECRET}\n")).unwrap();
     let file = std::fs::File::options().write(true).open(kept.secrets()).unwrap();
@@ -137,9 +136,8 @@ async fn a_lost_secret_ends_its_grants_and_is_reported() {
 #[tokio::test]
 async fn without_a_secret_no_key_is_made() {
     let stage = Stage::over(Gateway::sandboxed(Seed::Recorded).await).await;
-    let ctx = causeway::context::Context::new("test", Duration::from_secs(10));
     let wanted = Minting { scopes: "read".into(), ..Minting::default() };
-    let refused = stage.gateway.oauth().mint("ada", wanted, &ctx).await;
+    let refused = stage.gateway.mint("ada", wanted).await;
     assert!(matches!(refused, Err(AdminError::NotSetUp)));
     assert!(matches!(stage.gateway.oauth().rotate_secrets().await, Err(AdminError::NotSetUp)));
 }

@@ -2,10 +2,8 @@
 
 use crate::oauth::stage::{ME, Stage, Tokens, changed, expect_dead, form};
 use crate::support::gateway::WEB;
-use causeway::context::Context;
 use causeway::oauth::Minting;
 use serde_json::Value;
-use std::time::Duration;
 use uuid::Uuid;
 
 const LOG: &str = "/api/v2/workspaces/acme/audit-logs/?per_page=100&order_by=created_at";
@@ -33,8 +31,7 @@ async fn minted(stage: &Stage, workspace: Option<&str>, expires_at: Option<i64>)
         workspace: workspace.map(str::to_owned),
         expires_at,
     };
-    let context = Context::new("test", Duration::from_secs(10));
-    let (row, key) = stage.gateway.oauth().mint("ada", wanted, &context).await.expect("a key");
+    let (row, key) = stage.gateway.mint("ada", wanted).await.expect("a key");
     (row.id, key)
 }
 

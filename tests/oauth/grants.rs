@@ -2,9 +2,7 @@
 
 use crate::oauth::stage::{ME, Stage, cookie, expect_dead, expect_page, hidden, text};
 use crate::support::gateway::Answer;
-use causeway::context::Context;
 use causeway::oauth::Minting;
-use std::time::Duration;
 
 const GRANTS: &str = "/auth/o/grants/";
 
@@ -96,9 +94,8 @@ async fn the_form_for_a_key_is_bound_to_its_browser() {
 #[tokio::test]
 async fn people_revoke_their_gateway_keys_here_too() {
     let stage = Stage::new().await;
-    let ctx = Context::new("test", Duration::from_secs(10));
     let wanted = Minting { title: "nightly report".into(), scopes: "read".into(), ..Minting::default() };
-    let (_, key) = stage.gateway.oauth().mint("ada", wanted, &ctx).await.unwrap();
+    let (_, key) = stage.gateway.mint("ada", wanted).await.unwrap();
     stage.gateway.get(&key, ME).await.expect(200);
     let (page, cookie) = shown(&stage, "ada").await;
     assert!(text(&page).contains("nightly report"));

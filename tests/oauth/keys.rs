@@ -3,21 +3,16 @@
 use crate::oauth::stage::{ME, SECRET, Stage, expect_dead};
 use crate::support::gateway::{Gateway, WEB};
 use crate::support::scripted::{Exchange, ScriptedV1};
-use causeway::context::Context;
 use causeway::oauth::{AdminError, Minting};
 use serde_json::json;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-fn ctx() -> Context {
-    Context::new("test", Duration::from_secs(10))
-}
 
 fn wanted(scopes: &str) -> Minting {
     Minting { title: "report".into(), scopes: scopes.into(), ..Minting::default() }
 }
 
 async fn minted(stage: &Stage, v1_key: &str, wanted: Minting) -> (uuid::Uuid, String) {
-    let (row, key) = stage.gateway.oauth().mint(v1_key, wanted, &ctx()).await.expect("a key");
+    let (row, key) = stage.gateway.mint(v1_key, wanted).await.expect("a key");
     (row.id, key)
 }
 
@@ -86,7 +81,7 @@ async fn a_gateway_key_is_for_a_workspace_its_person_sees() {
     let (_, key) = minted(&stage, "ada", Minting { workspace: Some("acme".into()), ..wanted("read") }).await;
     stage.gateway.get(&key, &format!("{WEB}/states/")).await.expect(200);
     let elsewhere = Minting { workspace: Some("other".into()), ..wanted("read") };
-    let refused = stage.gateway.oauth().mint("ada", elsewhere, &ctx()).await;
+    let refused = stage.gateway.mint("ada", elsewhere).await;
     assert!(matches!(refused, Err(AdminError::Unfit(_))));
 }
 
@@ -100,7 +95,7 @@ async fn a_gateway_key_is_not_made_for_a_workspace_whose_id_v1_does_not_tell() {
         stage.gateway.delete("ada", &format!("{v1}{}/", project["id"].as_str().expect("an id"))).await.expect(204);
     }
     let wanted = Minting { workspace: Some("acme".into()), ..wanted("read") };
-    let refused = stage.gateway.oauth().mint("ada", wanted, &ctx()).await;
+    let refused = stage.gateway.mint("ada", wanted).await;
     let Err(AdminError::Unfit(reason)) = refused else { panic!("{refused:?}") };
     assert!(reason.contains("no project"), "{reason}");
 }
@@ -147,7 +142,7 @@ async fn a_gateway_key_cannot_be_made_of_what_is_no_v1_key() {
     let stage = Stage::new().await;
     let (_, key) = minted(&stage, "ada", wanted("read")).await;
     for wrong in ["nosuchkey", "expired", "", "two words", key.as_str()] {
-        let refused = stage.gateway.oauth().mint(wrong, wanted("read"), &ctx()).await;
+        let refused = stage.gateway.mint(wrong, wanted("read")).await;
         assert!(matches!(refused, Err(AdminError::Key(_))), "{wrong}");
     }
 }
@@ -156,7 +151,7 @@ async fn a_gateway_key_cannot_be_made_of_what_is_no_v1_key() {
 async fn a_gateway_key_has_known_scopes() {
     let stage = Stage::new().await;
     for wrong in ["", "admin", "read,admin"] {
-        let refused = stage.gateway.oauth().mint("ada", wanted(wrong), &ctx()).await;
+        let refused = stage.gateway.mint("ada", wanted(wrong)).await;
         assert!(matches!(refused, Err(AdminError::Unfit(_))), "{wrong}");
     }
     minted(&stage, "ada", wanted("read,projects.states:write")).await;

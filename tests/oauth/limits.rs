@@ -2,10 +2,8 @@
 
 use crate::oauth::stage::{ME, Stage, Tokens, expect_dead, expect_error};
 use crate::support::gateway::{Answer, WEB};
-use causeway::context::Context;
 use causeway::oauth::Minting;
 use serde_json::json;
-use std::time::Duration;
 
 /// Every class has a limit of its own, so that a credential in the wrong class shows.
 const RATES: [(&str, &str); 5] = [
@@ -23,8 +21,7 @@ async fn minted(stage: &Stage, workspace: Option<&str>) -> String {
         workspace: workspace.map(str::to_owned),
         expires_at: None,
     };
-    let context = Context::new("test", Duration::from_secs(10));
-    stage.gateway.oauth().mint("ada", wanted, &context).await.expect("a key").1
+    stage.gateway.mint("ada", wanted).await.expect("a key").1
 }
 
 /// Asserts that `ask` gets `rate` answers and then a refusal, and that each answer reports its quota.

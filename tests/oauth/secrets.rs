@@ -3,9 +3,7 @@
 use crate::oauth::stage::{ME, SECRET, Stage, changed};
 use crate::support::captured::Captured;
 use crate::support::gateway::{Answer, WEB};
-use causeway::context::Context;
 use causeway::oauth::Minting;
-use std::time::Duration;
 
 /// Returns all of an answer except the secrets that it must give.
 fn shown(answer: &Answer) -> String {
@@ -24,8 +22,7 @@ async fn no_credential_is_written_down_whatever_happens() {
     let code = stage.code(&stage.request(), "ada").await;
     let tokens = crate::oauth::stage::Tokens::of(&stage.token(&stage.exchange(&code)).await.expect(200));
     let wanted = Minting { title: "report".into(), scopes: "read".into(), ..Minting::default() };
-    let context = Context::new("test", Duration::from_secs(10));
-    let (row, key) = stage.gateway.oauth().mint("ada", wanted, &context).await.expect("a key");
+    let (row, key) = stage.gateway.mint("ada", wanted).await.expect("a key");
     let mut answers = Vec::new();
     for token in [&tokens.access, &tokens.refresh, &code, &client_secret, &key, STRAY] {
         for path in [ME, &format!("{WEB}/states/"), &format!("{WEB}/nothing/"), "/api/v1/users/me/", "/readyz"] {

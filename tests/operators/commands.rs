@@ -2,7 +2,6 @@
 
 use crate::support::gateway::{Gateway, serve_sandbox};
 use causeway::app::compile_plan;
-use causeway::context::Context;
 use causeway::oauth::Minting;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::verify::{Line, Report, Verdict};
@@ -11,7 +10,6 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 /// Whether the command succeeded, its standard output, and its standard error.
 type Ended = (bool, String, String);
@@ -110,8 +108,7 @@ async fn a_title_of_a_key_does_nothing_to_the_terminal() {
     let gateway = Gateway::with(&v1, &[("secrets.key", &secret), ("store.url", &store)]).await;
     let title = "report\u{1b}[2J\nno key at all\u{202e}".to_owned();
     let wanted = Minting { title, scopes: "read".into(), ..Minting::default() };
-    let context = Context::new("test", Duration::from_secs(10));
-    gateway.oauth().mint("ada", wanted, &context).await.expect("a key");
+    gateway.mint("ada", wanted).await.expect("a key");
     gateway.stop().await;
     let (done, out, err) =
         run(&["key", "list", "--upstream", &v1, "--store", &store, "--set", &format!("secrets.key={secret}")]);

@@ -233,7 +233,7 @@ async fn a_shared_place_that_cannot_be_used_is_named() {
         (&a_database, ["fine", "can be used", ""]),
         (&refused, ["fault", "Redis refuses to be used", "shared.url"]),
         (&no_database, ["fault", "DB index is out of range", "number of the database"]),
-        ("redis://:s3cret@127.0.0.1:9", ["warning", "does not answer", "see whether it runs"]),
+        ("redis://:s3cret@127.0.0.1:9", ["warning", "does not answer", "too many connections"]),
     ] {
         set_up.finds(&[("shared.url", url)], &[], expected).await;
         let told = set_up.examined(&[("shared.url", url)], &[]).await.1.to_string();

@@ -2,9 +2,10 @@
 
 use crate::store::place::V1;
 use causeway::store::{Store, StoreError};
+use rustix::process::{Pid, Signal, kill_process};
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 fn url(path: &Path) -> String {
@@ -121,6 +122,18 @@ async fn a_store_in_memory_outlives_whoever_stops_waiting() {
     store.ping().await.expect("the store is still there");
 }
 
+/// Starts a restore from a pipe into the store at `url`.
+fn restoring(url: &str) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_causeway"));
+    command.args(["store", "restore", "--from", "/dev/stdin", "--store", url]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+fn told(output: Output) -> String {
+    String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+}
+
 /// The command read the first bytes to tell the kind of file, and then opened it again. A pipe gives them only once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_export_is_restored_from_a_pipe_and_a_copy_is_refused_there() {
@@ -133,15 +146,11 @@ async fn an_export_is_restored_from_a_pipe_and_a_copy_is_refused_there() {
     store.close().await;
     let new = url(&folder.path().join("new.db"));
     let piped = |content: &[u8]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_causeway"));
-        command.args(["store", "restore", "--from", "/dev/stdin", "--store", &new]);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut running = command.spawn().unwrap();
+        let mut running = restoring(&new);
         // A command that refuses the content does not read all of it.
         let _ = running.stdin.take().unwrap().write_all(content);
         let output = running.wait_with_output().unwrap();
-        let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-        (output.status.success(), text)
+        (output.status.success(), told(output))
     };
     let (done, text) = piped(&std::fs::read(&copy).unwrap());
     assert!(!done && text.contains("/dev/stdin is a pipe") && text.contains("the name of its file"), "{text}");
@@ -151,4 +160,23 @@ async fn an_export_is_restored_from_a_pipe_and_a_copy_is_refused_there() {
     assert!(done && text.contains("restored from /dev/stdin"), "{text}");
     let restored = Store::open_for_upkeep(&new).await.unwrap();
     assert_eq!(restored.deployment().await.unwrap().as_deref(), Some(V1));
+}
+
+/// The command waited for the pipe where no signal reached it, with the new store half made.
+#[test]
+fn a_signal_ends_a_restore_that_waits_for_its_pipe() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut running = restoring(&url(&folder.path().join("new.db")));
+    let mut pipe = running.stdin.take().unwrap();
+    // This is more than a pipe holds, so the command is reading when it has been written. The last line has no end.
+    let mut begun = b"{\"causeway_store\": 1, \"tables_version\": 1}\n".to_vec();
+    begun.resize(1 << 20, b' ');
+    pipe.write_all(&begun).unwrap();
+    kill_process(Pid::from_child(&running), Signal::TERM).unwrap();
+    let output = running.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let text = told(output);
+    assert!(text.contains("stopped by a signal"), "{text}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing of the new store is left");
+    drop(pipe);
 }

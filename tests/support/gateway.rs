@@ -5,11 +5,13 @@
 
 use bytes::Bytes;
 use causeway::app::{App, ReloadError, Reloader};
+use causeway::context::Context;
 use causeway::json::SafeJson;
-use causeway::oauth::OAuth;
+use causeway::oauth::{AdminError, Minting, OAuth};
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::settings::{LoadArgs, Loaded, Settings};
 use causeway::store::Store;
+use causeway::store::oauth::GatewayKey;
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
@@ -212,6 +214,14 @@ impl Gateway {
     /// The gateway's authorization server.
     pub fn oauth(&self) -> &OAuth {
         &self.oauth
+    }
+
+    /// Creates a gateway key as `causeway key mint` does.
+    pub async fn mint(&self, v1_key: &str, wanted: Minting) -> Result<(GatewayKey, String), AdminError> {
+        let context = Context::new("test", Duration::from_secs(30));
+        let (row, key) = self.oauth.prepare_key(v1_key, wanted, &context).await?;
+        self.oauth.keep_key(&row).await?;
+        Ok((row, key))
     }
 
     /// Address of the gateway, without a path.

@@ -2,7 +2,6 @@
 
 use crate::support::gateway::{Answer, Gateway};
 use bytes::Bytes;
-use causeway::context::Context;
 use causeway::oauth::Minting;
 use causeway::oauth::protocol::registration::Registrable;
 use causeway::oauth::protocol::secret;
@@ -12,7 +11,6 @@ use causeway::units::now_micros;
 use http::Request;
 use http_body_util::Full;
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 /// Settings of a gateway that can issue credentials and has no limits.
 pub const SETTINGS: &[(&str, &str)] = &[
@@ -131,8 +129,7 @@ impl<'g> Issuer<'g> {
 
     async fn new_key(&self, scopes: &str, wanted: Minting) -> (uuid::Uuid, String) {
         let wanted = Minting { title: "test".into(), scopes: scopes.to_owned(), ..wanted };
-        let context = Context::new("test", Duration::from_secs(10));
-        let (row, key) = self.gateway.oauth().mint(OWNER, wanted, &context).await.expect("a key");
+        let (row, key) = self.gateway.mint(OWNER, wanted).await.expect("a key");
         (row.id, key)
     }
 

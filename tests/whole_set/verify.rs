@@ -2,7 +2,6 @@
 
 use super::operations::PLAN;
 use super::world::{SLUG, WEB, World};
-use causeway::context::Context;
 use causeway::oauth::Minting;
 use causeway::verify::{Gateway, Report, Verdict, VerificationParameters, verify};
 use serde_json::json;
@@ -159,8 +158,8 @@ async fn a_key_of_the_gateway_is_told_to_name_a_project() {
     const SETTINGS: [(&str, &str); 2] =
         [("secrets.key", "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="), ("limits.rate.external", "1000000")];
     let world = World::with(&[&UNLIMITED[..], &SETTINGS].concat()).await;
-    let (minting, ctx) = (Minting { scopes: "read".into(), ..Minting::default() }, Duration::from_secs(10));
-    let (_, key) = world.gateway.oauth().mint("ada", minting, &Context::new("test", ctx)).await.expect("a key");
+    let minting = Minting { scopes: "read".into(), ..Minting::default() };
+    let (_, key) = world.gateway.mint("ada", minting).await.expect("a key");
     let gateway = Gateway::new(world.gateway.base(), Some(key)).expect("a client");
     let mut wanted =
         VerificationParameters { workspace: Some(SLUG.to_owned()), ..VerificationParameters::default() };

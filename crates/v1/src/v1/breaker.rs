@@ -184,7 +184,8 @@ impl Breaker {
         Pass { breaker: self.clone(), path: 0, probe: false, own: false, begun: Instant::now(), open: true }
     }
 
-    /// Returns the time until calls may be made again; `None` when they may be made now.
+    /// Returns the time that is left of the pause, which is zero after its end until v1 answers; `None` while the
+    /// breaker is closed.
     pub fn closed_for(&self) -> Option<Duration> {
         if !self.0.shut.load(Ordering::Relaxed) {
             return None;
