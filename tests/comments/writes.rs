@@ -16,6 +16,12 @@ const KEYS: [&str; 11] = [
     "created_by_id",
 ];
 
+const PAIR: [&str; 2] = ["external_id", "external_source"];
+
+fn pair_of(comment: &Answer) -> [&Value; 2] {
+    PAIR.map(|half| &comment.json[half])
+}
+
 fn keys(record: &Value) -> Vec<&str> {
     record.as_object().expect("a record").keys().map(String::as_str).collect()
 }
@@ -167,7 +173,36 @@ async fn a_pair_beside_v1_does_not_return_after_a_change_on_v1() {
     gateway.age_overlay().await;
     for id in [json!("k9"), Value::Null] {
         gateway.patch("ada", &on_v1(&twin), json!({"external_id": id, "external_source": id})).await.expect(200);
-        let read = gateway.get("bob", &twin).await.expect(200).json;
-        assert_eq!((&read["external_id"], &read["external_source"]), (&id, &id));
+        assert_eq!(pair_of(&gateway.get("bob", &twin).await.expect(200)), [&id, &id]);
+        gateway.until_not_kept("work_item_comments", &PAIR).await;
+    }
+}
+
+/// A half of the gateway beside a half of v1 would be a pair that nobody wrote.
+#[tokio::test]
+async fn a_pair_beside_v1_is_outdated_as_a_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = format!("sqlite:{}", folder.path().join("store.db").display());
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("store.url", &store)]).await;
+    let taken = json!({"comment_html": "<p>a</p>", "external_id": "k1", "external_source": "zd"});
+    post(&gateway, "ada", taken).await;
+    for (own, sent, changed) in [
+        (["k0", "gh"], json!({"external_id": "k1", "external_source": "zd"}), json!({"external_id": "k9"})),
+        (["k2", "gh"], json!({"external_id": "k1", "external_source": "zd"}), json!({"external_source": "jira"})),
+        (["k3", "zd"], json!({"external_id": "k1"}), json!({"external_source": "gh"})),
+    ] {
+        let members = json!({"comment_html": "<p>b</p>", "external_id": own[0], "external_source": own[1]});
+        let one = comment(&post(&gateway, "ada", members.clone()).await.text("id"));
+        assert_eq!(pair_of(&gateway.patch("ada", &one, sent).await.expect(200)), ["k1", "zd"]);
+        gateway.age_overlay().await;
+        let shown = gateway.patch("ada", &on_v1(&one), changed).await.expect(200);
+        // The answer does not wait while the store is busy.
+        let store = gateway.store().await;
+        let busy = store.engine().writing().await.expect("a transaction");
+        assert_eq!(pair_of(&gateway.get("bob", &one).await.expect(200)), pair_of(&shown));
+        busy.rollback().await.expect("its end");
+        gateway.until_not_kept("work_item_comments", &PAIR).await;
+        gateway.patch("ada", &on_v1(&one), members).await.expect(200);
+        assert_eq!(pair_of(&gateway.get("bob", &one).await.expect(200)), own);
     }
 }

@@ -74,13 +74,14 @@ async fn an_outdated_value_is_deleted_unless_it_is_younger_or_replaced(place: Pl
     let logo = OverlayValue::new("logo", json!({}), json!({"b": 0.1, "a": [1, null, "ü"]}));
     store.put_overlay(WORKSPACE, "cycle", RECORD, &[logo, value("zone", json!("EST"))]).await.unwrap();
     let held = fields(&store).await;
-    let all: Vec<_> = held.iter().map(|value| (RECORD, value.clone())).collect();
-    let replaced = [(RECORD, OverlayValue::new("zone", json!("EST"), json!("Europe/Berlin")))];
-    for (outdated, until) in [(&all[..], 0), (&replaced[..], i64::MAX)] {
-        store.delete_outdated_overlay(WORKSPACE, "cycle", outdated, until).await.unwrap();
+    let replaced = [OverlayValue::new("zone", json!("EST"), json!("Europe/Berlin"))];
+    for (record, outdated, until) in
+        [(RECORD, &held[..], 0), (RECORD, &replaced[..], i64::MAX), (Uuid::from_u128(3), &held[..], i64::MAX)]
+    {
+        store.delete_outdated_overlay(WORKSPACE, "cycle", record, outdated, until).await.unwrap();
         assert_eq!(fields(&store).await, held);
     }
-    store.delete_outdated_overlay(WORKSPACE, "cycle", &all[..1], i64::MAX).await.unwrap();
+    store.delete_outdated_overlay(WORKSPACE, "cycle", RECORD, &held[..1], i64::MAX).await.unwrap();
     assert_eq!(fields(&store).await, held[1..]);
 }
 

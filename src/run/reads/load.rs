@@ -174,12 +174,12 @@ impl Job {
                 if let Some(overlay) = overlays.get(&held.record.id) {
                     let read = incoming::text(&held.v1).and_then(|text| shape.read_over(text, overlay));
                     let (over, outdated) = read.map_err(|fault| bad_data(&fault))?;
-                    changed_on_v1.extend(outdated.into_iter().map(|value| (over.record.id, value)));
+                    changed_on_v1.push((over.record.id, outdated));
                     *held = over;
                 }
             }
             rows.iter().try_for_each(|held| rules::check_place(resource, &variables, held))?;
-            outdated::remove(&runner.store, resource, workspace, &changed_on_v1, began).await;
+            outdated::remove(&runner, resource, workspace, changed_on_v1, began);
             if let Some(rule) = &resource.exclusive {
                 for (at, text) in flagged::corrections(resource, rule, &rows) {
                     let overlay = overlays.get(&rows[at].record.id).map_or(&[][..], Vec::as_slice);

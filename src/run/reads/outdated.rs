@@ -1,18 +1,13 @@
 //! Removal of outdated overlay values, whose fields v1's users have changed: when v1 shows the former value again, the
 //! overlay value must not return with it. May use: what `run` may use.
 
-use crate::boxed::boxed;
 use crate::plan::Resource;
 use crate::run::job::Job;
 use crate::run::members::SKEW;
-use crate::store::{OverlayValue, Store};
+use crate::run::runner::Runner;
+use crate::store::OverlayValue;
 use crate::v2::time::Micros;
-use std::time::Duration;
-use tokio::time::timeout;
 use uuid::Uuid;
-
-/// Longest time for which a read waits for the removal.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Job {
     /// Removes outdated overlay values of the record `id`, as [`remove`] does, after a read of this call.
@@ -22,29 +17,33 @@ impl Job {
             return;
         }
         if let Ok(workspace) = self.workspace_id().await {
-            let outdated: Vec<_> = outdated.into_iter().map(|value| (id, value)).collect();
-            remove(&self.runner.store, self.resource(), workspace, &outdated, began).await;
+            remove(&self.runner, self.resource(), workspace, vec![(id, outdated)], began);
         }
     }
 }
 
-/// Removes overlay values, each with its record, that are outdated by a read of v1 that began at `began`. A value that
-/// was written later stays, because the read may show an older state of v1 than the write saw. A failure does not
-/// concern the answer: a later read that finds the value outdated removes it.
-pub(in crate::run) async fn remove(
-    store: &Store,
+/// Begins to remove overlay values, each list with its record, that are outdated by a read of v1 that began at `began`.
+/// A value that was written later stays, because the read may show an older state of v1 than the write saw. No answer
+/// waits for the removal or fails with it: a later read that finds the value outdated removes it.
+pub(in crate::run) fn remove(
+    runner: &Runner,
     resource: &Resource,
     workspace: Uuid,
-    outdated: &[(Uuid, OverlayValue)],
+    mut outdated: Vec<(Uuid, Vec<OverlayValue>)>,
     began: Micros,
 ) {
-    if outdated.is_empty() || store.is_read_only() {
+    outdated.retain(|(_, values)| !values.is_empty());
+    if outdated.is_empty() || runner.store.is_read_only() {
         return;
     }
-    let removing = boxed(|| store.delete_outdated_overlay(workspace, &resource.name, outdated, began - SKEW));
-    match timeout(PATIENCE, removing).await {
-        Ok(Ok(())) => {}
-        Ok(Err(fault)) => tracing::warn!(%fault, "outdated overlay values could not be removed"),
-        Err(_) => tracing::warn!("outdated overlay values could not be removed in time"),
-    }
+    let (store, kind) = (runner.store.clone(), resource.name.clone());
+    drop(runner.spawn_write(async move {
+        for (record, values) in outdated {
+            let removed = store.delete_outdated_overlay(workspace, &kind, record, &values, began - SKEW).await;
+            if let Err(fault) = removed {
+                tracing::warn!(%fault, "outdated overlay values could not be removed");
+                return;
+            }
+        }
+    }));
 }

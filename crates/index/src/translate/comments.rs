@@ -16,7 +16,7 @@ use crate::v2::time::{self, Micros};
 use serde_json::{Map, Value};
 
 /// The external pair; v1 and v2 use the same names.
-const PAIR: [&str; 2] = ["external_id", "external_source"];
+pub(super) const PAIR: [&str; 2] = ["external_id", "external_source"];
 
 /// Makes the HTML of a body harmless before it is sent (O48).
 ///
@@ -34,10 +34,18 @@ pub fn sanitise(mut given: Given) -> Result<Given, Refusal> {
     Ok(given)
 }
 
-/// Builds an update with only the members that differ from v2's view. It counts as an edit at `now`, whatever it sends.
+/// Builds an update with only the members that differ from v2's view, and the other half of a pair that differs: either
+/// v1 or the overlay holds the whole pair. It counts as an edit at `now`, whatever it sends.
 pub fn update(resource: &Resource, mut given: Given, stored: &Held, now: Micros) -> Outgoing {
     let shown = stored.v2_members();
     given.retain(|name, value| shown.get(name) != Some(value));
+    if PAIR.iter().any(|half| given.contains_key(*half)) {
+        for half in PAIR {
+            if let Some(value) = shown.get(half) {
+                given.entry(half).or_insert_with(|| value.clone());
+            }
+        }
+    }
     let mut outgoing = outgoing::update(resource, &given);
     outgoing.overlay.insert("edited_at".to_owned(), time::write(now).into());
     outgoing

@@ -6,6 +6,7 @@
 //!
 //! May use: `json`, `plan`, `v1` (objects), `v2`, overlay values of `store`.
 
+use super::comments::PAIR;
 use super::ids::each_once;
 use super::{Held, html};
 use crate::json::{self, SafeJson};
@@ -88,7 +89,7 @@ impl ReadShape {
     }
 
     /// Does the same, and also returns the outdated values of `overlay`: v1 shows another value than it showed when
-    /// they were written.
+    /// they were written, or another value for the other half of the pair.
     ///
     /// # Errors
     /// As [`ReadShape::read`].
@@ -118,17 +119,49 @@ impl ReadShape {
         overlay: &[OverlayValue],
         json: &mut Vec<u8>,
     ) -> Result<Written, Fault> {
+        let outdated = self.outdated(slots, overlay)?;
         let cells = vec![Cell::Null; self.cells].into();
-        let mut writer = Writer { json, first: true, cells, id: None, outdated: Vec::new() };
+        let mut writer = Writer { json, first: true, cells, id: None };
         writer.json.push(b'{');
         for field in &self.fields {
-            let raw =
-                slots[field.slot].ok_or_else(|| Fault(format!("a record lacks `{}`", self.keys[field.slot])))?;
-            writer.field(field, raw, overlay)?;
+            let kept = overlay.iter().find(|kept| field.overlay && kept.field == *field.name);
+            match kept.filter(|kept| !outdated.contains(kept)) {
+                Some(kept) => writer.value(field, &kept.value.to_string())?,
+                None => writer.value(field, self.shown(field, slots)?)?,
+            }
         }
         writer.json.push(b'}');
         let id = writer.id.ok_or_else(|| Fault("a record lacks an id".into()))?;
-        Ok(Written { id, cells: writer.cells, outdated: writer.outdated })
+        Ok(Written { id, cells: writer.cells, outdated: outdated.into_iter().cloned().collect() })
+    }
+
+    /// Returns the values of `overlay` that do not count while v1 shows `slots`. An external pair counts as a whole: a
+    /// half of it beside v1's other half would be a pair that nobody wrote.
+    fn outdated<'o>(
+        &self,
+        slots: &[Option<&str>],
+        overlay: &'o [OverlayValue],
+    ) -> Result<Vec<&'o OverlayValue>, Fault> {
+        let mut outdated = Vec::new();
+        for kept in overlay {
+            let field = self.fields.iter().find(|field| field.overlay && kept.field == *field.name);
+            if let Some(field) = field
+                && !wins(field, self.shown(field, slots)?, kept)?
+            {
+                outdated.push(kept);
+            }
+        }
+        let is_half = |kept: &OverlayValue| PAIR.contains(&kept.field.as_str());
+        if outdated.iter().any(|kept| is_half(kept)) {
+            outdated.retain(|kept| !is_half(kept));
+            outdated.extend(overlay.iter().filter(|kept| is_half(kept)));
+        }
+        Ok(outdated)
+    }
+
+    /// Returns v1's text of a field.
+    fn shown<'t>(&self, field: &ReadField, slots: &[Option<&'t str>]) -> Result<&'t str, Fault> {
+        slots[field.slot].ok_or_else(|| Fault(format!("a record lacks `{}`", self.keys[field.slot])))
     }
 
     /// Translates members of a v1 record that were combined from several answers.
@@ -261,20 +294,9 @@ struct Writer<'w> {
     first: bool,
     cells: Box<[Cell]>,
     id: Option<Uuid>,
-    outdated: Vec<OverlayValue>,
 }
 
 impl Writer<'_> {
-    fn field(&mut self, field: &ReadField, raw: &str, overlay: &[OverlayValue]) -> Result<(), Fault> {
-        let kept = overlay.iter().find(|kept| field.overlay && kept.field == *field.name);
-        let Some(kept) = kept else { return self.value(field, raw) };
-        if wins(field, raw, kept)? {
-            return self.value(field, &kept.value.to_string());
-        }
-        self.outdated.push(kept.clone());
-        self.value(field, raw)
-    }
-
     fn value(&mut self, field: &ReadField, raw: &str) -> Result<(), Fault> {
         if !field.hidden {
             if !std::mem::take(&mut self.first) {

@@ -59,16 +59,15 @@ impl Store {
         fields: &[OverlayValue],
     ) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
-        for field in fields {
+        // Values of one write are equally old, so that a removal finds all of them old enough or none.
+        let now = now_micros();
+        for field in in_order(fields) {
             let text = "INSERT INTO overlay (workspace_id, kind, record_id, field, value, seen, written_at) \
                         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (workspace_id, kind, record_id, field) \
                         DO UPDATE SET value = excluded.value, seen = excluded.seen, \
                         written_at = excluded.written_at";
             writing
-                .run(query(
-                    text,
-                    &[&workspace, &kind, &record, &field.field, &field.value, &field.seen, &now_micros()],
-                ))
+                .run(query(text, &[&workspace, &kind, &record, &field.field, &field.value, &field.seen, &now]))
                 .await?;
         }
         writing.commit().await
@@ -80,23 +79,23 @@ impl Store {
         self.engine.write(query(text, &[&workspace, &kind, &record])).await.map(drop)
     }
 
-    /// Removes these values, each with its record, because v1 shows another value than when they were written. Values
+    /// Removes these values of a record at once, because v1 shows another value than when they were written. Values
     /// that were written at `until` or later stay, and so do values that another write has replaced.
     pub async fn delete_outdated_overlay(
         &self,
         workspace: Uuid,
         kind: &str,
-        outdated: &[(Uuid, OverlayValue)],
+        record: Uuid,
+        outdated: &[OverlayValue],
         until: Micros,
     ) -> Result<(), StoreError> {
         let text = "DELETE FROM overlay WHERE workspace_id = $1 AND kind = $2 AND record_id = $3 AND field = $4 \
                     AND seen = $5 AND written_at < $6";
-        for (record, value) in outdated {
-            // One at a time: with several rows locked, a write that locks them in another order could fail.
-            let removing = query(text, &[&workspace, &kind, record, &value.field, &value.seen, &until]);
-            self.engine.write(removing).await?;
+        let mut writing = self.engine.writing().await?;
+        for value in in_order(outdated) {
+            writing.run(query(text, &[&workspace, &kind, &record, &value.field, &value.seen, &until])).await?;
         }
-        Ok(())
+        writing.commit().await
     }
 
     /// Removes these fields of a record, because v1 now holds the value itself. An old overlay value would return as
@@ -114,4 +113,12 @@ impl Store {
         );
         self.engine.write(query(sql(text), &[&workspace, &kind, &record, &fields])).await.map(drop)
     }
+}
+
+/// Returns the values of a record in one order everywhere, so that two transactions do not wait for each other
+/// (deadlock).
+fn in_order(values: &[OverlayValue]) -> Vec<&OverlayValue> {
+    let mut values: Vec<&OverlayValue> = values.iter().collect();
+    values.sort_unstable_by(|one, other| one.field.as_str().cmp(other.field.as_str()));
+    values
 }

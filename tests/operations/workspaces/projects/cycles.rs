@@ -243,6 +243,7 @@ async fn a_value_beside_v1_does_not_return_after_a_change_on_v1() {
     moved_to("Europe/Berlin").await;
     gateway.change_store("DROP TRIGGER refuse").await;
     moved_to("Europe/London").await;
+    gateway.until_not_kept("cycles", &["timezone"]).await;
     moved_to("UTC").await;
 }
 
@@ -268,4 +269,8 @@ async fn a_read_that_began_before_a_write_does_not_remove_its_value() {
     gateway.get("ada", &format!("{WEB}/cycles/{TWO}/")).await.expect_problem(404, "resource_not_found");
     assert_eq!(gateway.get("ada", &one).await.expect(200).text("timezone"), "EST");
     v1.finish();
+    // The end of the gateway waits for what its reads began.
+    let store = gateway.store().await;
+    gateway.stop().await;
+    assert_eq!(store.overlay_of(ACME, "cycles").await.expect("overlay values").len(), 1);
 }
