@@ -24,6 +24,8 @@ struct Inner {
     refusing: AtomicBool,
     /// The SQLSTATE with which logins are refused.
     refused_login: Mutex<Option<&'static str>>,
+    /// Number of refused logins.
+    refused_logins: AtomicU64,
     /// Whether notifications are held back, as by a pooler in transaction mode.
     deaf: AtomicBool,
     /// The commit that is late or lost, and by how much.
@@ -58,7 +60,10 @@ impl PgWire {
                 }
                 let refused_login = *inner.refused_login.lock().expect("a lock");
                 match refused_login {
-                    Some(code) => tokio::spawn(refuse_login(client, code)),
+                    Some(code) => {
+                        inner.refused_logins.fetch_add(1, Ordering::SeqCst);
+                        tokio::spawn(refuse_login(client, code))
+                    }
                     None => tokio::spawn(pass(client, server.clone(), Arc::clone(&inner))),
                 };
             }
@@ -99,6 +104,11 @@ impl PgWire {
     /// From now on refuses every login with this SQLSTATE, as the server does; or none. Open connections stay.
     pub fn refuse_logins(&self, code: Option<&'static str>) {
         *self.inner.refused_login.lock().expect("a lock") = code;
+    }
+
+    /// Returns the number of logins refused so far.
+    pub fn refused_logins(&self) -> u64 {
+        self.inner.refused_logins.load(Ordering::SeqCst)
     }
 
     /// Ends all connections; new ones are refused while `refusing`.

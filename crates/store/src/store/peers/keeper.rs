@@ -15,7 +15,7 @@ use super::state::Peers;
 use crate::fresh::{Changed, Changes};
 use crate::units::shared_clock_showed;
 use sqlx::postgres::{PgConnectOptions, PgDatabaseError, PgListener, PgNotification, PgPoolOptions, PgSeverity};
-use sqlx::{AssertSqlSafe, ConnectOptions, Executor, Row};
+use sqlx::{AnyPool, AssertSqlSafe, ConnectOptions, Connection, Executor, Row};
 use std::collections::HashMap;
 use std::path::Path;
 use std::str::FromStr;
@@ -66,6 +66,14 @@ impl ReconnectReason {
         let cause = cause.try_downcast_ref::<PgDatabaseError>();
         cause.is_some_and(|cause| cause.severity() == PgSeverity::Error && !cause.code().starts_with("08"))
     }
+
+    /// Checks whether logins stay refused until somebody changes a right, the password or the database. Other refusals
+    /// pass, for example when there are too many connections.
+    fn is_lasting(&self) -> bool {
+        let Self::Failed(sqlx::Error::Database(cause)) = self else { return false };
+        let code = cause.code().unwrap_or_default();
+        ["28", "3D", "42", "55"].iter().any(|class| code.starts_with(class))
+    }
 }
 
 impl Store {
@@ -91,6 +99,7 @@ impl Store {
             peers: Arc::clone(&engine.peers),
             changes: changes.clone(),
             options,
+            pool: engine.pool_of_any_version().clone(),
             superseded: tell,
             version: engine.newest_step(),
             said: false,
@@ -221,10 +230,12 @@ struct Keeper {
     peers: Arc<Peers>,
     changes: Changes,
     options: PgConnectOptions,
+    /// The connections of the users of the store.
+    pool: AnyPool,
     superseded: watch::Sender<bool>,
     /// The last step of the tables that this program knows.
     version: i64,
-    /// Whether it was logged that the database rejects the keeper's statements.
+    /// Whether it was logged that the database rejects the keeper's statements or its login.
     said: bool,
 }
 
@@ -232,33 +243,64 @@ impl Keeper {
     async fn keep(mut self) {
         loop {
             let Err(lost) = self.session().await;
-            self.peers.listens.store(false, Ordering::Release);
+            let did_listen = self.peers.listens.swap(false, Ordering::AcqRel);
             self.peers.lease.lost();
-            match lost {
-                lost if lost.was_answered() => {
-                    // The store can be read, but not written or listened to: no lease, and every counter is queried.
+            let another = match lost {
+                // A server may count the logins that it refuses, so the session's own login is enough.
+                ReconnectReason::Failed(sqlx::Error::Database(_)) if lost.was_answered() || !did_listen => {
+                    Err(lost)
+                }
+                // One connection may be lost alone; if the process cannot open another one, the database is away.
+                _ => within(self.options.connect()).await.map(drop),
+            };
+            match another {
+                Ok(()) if self.peers.lease.back() => tracing::info!("the store answers again"),
+                Err(cause) if cause.was_answered() || self.has_connection(&cause).await => {
+                    // The store can be used, but not listened to: no lease, and every counter is queried.
                     self.peers.lease.back();
                     self.peers.refused.store(true, Ordering::Release);
                     if !std::mem::replace(&mut self.said, true) {
-                        tracing::warn!(cause = %lost, "the store answers, but this process cannot hear of others' writes; every read asks the store");
-                    }
-                }
-                // A server may count the logins that it refuses, so the session's own login is enough.
-                ReconnectReason::Failed(sqlx::Error::Database(_)) if self.peers.lease.is_away() => {}
-                // One connection may be lost alone; if the process cannot open another one, the database is away.
-                _ => match within(self.options.connect()).await {
-                    Ok(_) if self.peers.lease.back() => tracing::info!("the store answers again"),
-                    Err(cause) if self.peers.lease.gone() => {
                         tracing::warn!(
                             %cause,
-                            "the store cannot be used; reads make do with what is in memory, the rest is refused"
+                            "the store answers, but this process cannot hear of others' writes; every read asks the \
+                             store"
                         );
                     }
-                    _ => {}
-                },
+                }
+                Err(cause) if self.peers.lease.gone() => {
+                    tracing::warn!(
+                        %cause,
+                        "the store cannot be used; reads make do with what is in memory, the rest is refused"
+                    );
+                }
+                _ => {}
             }
             sleep(AGAIN).await;
         }
+    }
+
+    /// Checks whether the database refused only a login, so that open connections still work. Removes those that have
+    /// ended.
+    async fn has_connection(&self, refusal: &ReconnectReason) -> bool {
+        let ReconnectReason::Failed(sqlx::Error::Database(_)) = refusal else { return false };
+        let end = Instant::now() + WAIT;
+        while self.pool.size() > 0 {
+            let Some(mut connection) = self.pool.try_acquire() else {
+                // All are in use or being opened. After a refusal that may pass, the pool tries for seconds to open
+                // one, so their number proves nothing.
+                if Instant::now() > end {
+                    return refusal.is_lasting();
+                }
+                sleep(Duration::from_millis(5)).await;
+                continue;
+            };
+            match within(connection.ping()).await {
+                Ok(()) => return true,
+                Err(ReconnectReason::Failed(_)) => drop(connection.detach()),
+                Err(_) => return false,
+            }
+        }
+        false
     }
 
     /// Runs one connection, for as long as it lasts.
@@ -297,8 +339,12 @@ impl Keeper {
                         // Statements are answered, but notes do not arrive.
                         return Err(ReconnectReason::Silent);
                     }
-                    if self.peers.doubted.swap(false, Ordering::AcqRel) {
-                        within(self.options.connect()).await?;
+                    // A refusal that may pass is no reason to end a session that cannot be replaced meanwhile.
+                    if self.peers.doubted.swap(false, Ordering::AcqRel)
+                        && let Err(refusal) = within(self.options.connect()).await
+                        && refusal.is_lasting()
+                    {
+                        return Err(refusal);
                     }
                     let begun = Instant::now();
                     let number = self.beat(&mut listener, number).await?;

@@ -14,7 +14,8 @@
 //!    two seconds have passed. After two seconds a process has either lost its lease, or renewed it after the commit
 //!    and so has received the note. So no process with a lease returns data older than the acknowledged writes.
 //! 4. **Without a lease** every counter is read from the database, as before there were leases. When the database does
-//!    not respond at all or refuses the login, reads use the data in memory, marked with `Age`; writes are rejected.
+//!    not respond at all, or refuses the login and no connection is open, reads use the data in memory, marked with
+//!    `Age`; writes are rejected.
 //! 5. **A process that has missed notes** (its connection was lost) treats no earlier counter as known.
 //! 6. **A process lives** as long as its session holds an advisory lock. The other processes settle its unfinished work
 //!    as soon as the lock is gone.
