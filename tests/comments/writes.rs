@@ -1,6 +1,7 @@
 //! Creating, editing and deleting: shapes, rules, permissions, and the stored fields.
 
 use super::*;
+use crate::support::past_gateway::until_not_kept;
 
 const KEYS: [&str; 11] = [
     "id",
@@ -174,7 +175,7 @@ async fn a_pair_beside_v1_does_not_return_after_a_change_on_v1() {
     for id in [json!("k9"), Value::Null] {
         gateway.patch("ada", &on_v1(&twin), json!({"external_id": id, "external_source": id})).await.expect(200);
         assert_eq!(pair_of(&gateway.get("bob", &twin).await.expect(200)), [&id, &id]);
-        gateway.until_not_kept("work_item_comments", &PAIR).await;
+        until_not_kept(&gateway, "work_item_comments", &PAIR).await;
     }
 }
 
@@ -201,7 +202,7 @@ async fn a_pair_beside_v1_is_outdated_as_a_whole() {
         let busy = store.engine().writing().await.expect("a transaction");
         assert_eq!(pair_of(&gateway.get("bob", &one).await.expect(200)), pair_of(&shown));
         busy.rollback().await.expect("its end");
-        gateway.until_not_kept("work_item_comments", &PAIR).await;
+        until_not_kept(&gateway, "work_item_comments", &PAIR).await;
         gateway.patch("ada", &on_v1(&one), members).await.expect(200);
         assert_eq!(pair_of(&gateway.get("bob", &one).await.expect(200)), own);
     }

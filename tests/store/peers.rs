@@ -41,12 +41,6 @@ async fn soon(what: &str, mut is: impl AsyncFnMut() -> bool) {
     }
 }
 
-async fn end_all_connections(store: &Store) {
-    for connection in all_connections(store).await {
-        connection.close().await.expect("an end");
-    }
-}
-
 async fn flag(store: &Store, on: bool) {
     let body = given(json!({"is_wiki_enabled": on}));
     edit(store, |edit| edit.update_features(&body)).await.expect("an edit");
@@ -248,20 +242,6 @@ async fn a_database_that_refuses_the_login_is_away_until_it_accepts_it() {
     soon("it is over", async || one.store.engine().is_writable() && is_known().await).await;
 }
 
-/// PostgreSQL ends no session when the password changes. Those of the pool end sooner than the one that listens.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_refused_login_is_noticed_while_the_process_still_listens() {
-    let place = Place::postgres().await;
-    let wire = PgWire::before(&place.url()).await;
-    let one = Member::at(wire.url()).await;
-    wire.refuse_logins(Some("28P01"));
-    end_all_connections(&one.store).await;
-    soon("it is noticed", async || one.store.ping().await.is_err() && one.store.away_since().is_some()).await;
-    assert!(!one.store.engine().is_writable());
-    wire.refuse_logins(None);
-    soon("it is over", async || one.store.ping().await.is_ok()).await;
-}
-
 /// Open connections need no login. Only when they have ended too, nothing can be read or written.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_that_may_not_listen_any_more_uses_its_open_connections() {
@@ -294,34 +274,6 @@ async fn a_process_that_may_not_listen_any_more_uses_its_open_connections() {
     soon("it is away", async || one.store.away_since().is_some()).await;
     wire.refuse_logins(None);
     soon("it is over", works).await;
-}
-
-/// Such a session could not be replaced, and other processes would take this one for dead.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_login_that_fails_for_a_reason_that_passes_does_not_end_the_session_that_listens() {
-    let place = Place::postgres().await;
-    let wire = PgWire::before(&place.url()).await;
-    let one = Member::at(wire.url()).await;
-    let still_listens = async || {
-        wire.refuse_logins(None);
-        soon("it listens", async || one.store.oauth().hears_revocations()).await;
-        end_all_connections(&one.store).await;
-        wire.refuse_logins(Some("08006"));
-        for _ in 0..2 {
-            let before = wire.refused_logins();
-            one.store.ping().await.expect_err("no connection can be opened");
-            // The second one is the trial of the keeper.
-            soon("two logins are refused", async || wire.refused_logins() > before + 1).await;
-        }
-        one.store.oauth().hears_revocations() && one.store.away_since().is_none()
-    };
-    // On a busy machine the session may end for another reason.
-    for _ in 0..5 {
-        if still_listens().await {
-            return;
-        }
-    }
-    panic!("the session ends each time");
 }
 
 /// It refuses the statements with which this process would tell the others that it lives.

@@ -3,8 +3,6 @@
 //! `Gateway::before(&base_url)` stands in front of anything that speaks v1, scripted or sandbox;
 //! `Gateway::sandboxed(seed)` brings its own sandbox.
 
-use super::audit::ACME;
-use super::switch::until;
 use bytes::Bytes;
 use causeway::app::{App, ReloadError, Reloader};
 use causeway::context::Context;
@@ -206,16 +204,6 @@ impl Gateway {
     /// Makes the values that it keeps beside v1 a minute older, so that no read can be older than they are.
     pub async fn age_overlay(&self) {
         self.change_store("UPDATE overlay SET written_at = written_at - 60000000").await;
-    }
-
-    /// Waits until it keeps no value of these fields beside v1; reads remove outdated values without waiting for it.
-    pub async fn until_not_kept(&self, kind: &str, fields: &[&str]) {
-        let store = self.store().await;
-        let is_done = async || {
-            let kept = store.overlay_of(ACME, kind).await.expect("overlay values");
-            kept.values().flatten().all(|value| !fields.contains(&value.field.as_str()))
-        };
-        until("outdated values are removed", is_done).await;
     }
 
     /// Returns the URL of its store.

@@ -1,7 +1,10 @@
-//! Calls of v1 past the gateway, as another client would make them.
+//! Calls of v1 past the gateway, as another client would make them, and the gateway's store as it is then.
 //!
-//! May use: the public interface of the crate.
+//! May use: the public interface of the crate, this folder.
 
+use super::audit::ACME;
+use super::gateway::Gateway;
+use super::switch::until;
 use bytes::Bytes;
 use causeway::sandbox::Sandbox;
 use http::Request;
@@ -25,4 +28,15 @@ pub fn in_web(sandbox: &Sandbox, method: &str, path: &str, body: &Value) -> Valu
     let (status, answer) = ask_v1(sandbox, "ada", method, &format!("{V1_WEB}{path}"), body);
     assert!((200..300).contains(&status), "{method} {path}: {status} {answer}");
     answer
+}
+
+/// Waits until the gateway keeps no value of these fields beside v1; reads remove outdated values without waiting for
+/// it.
+pub async fn until_not_kept(gateway: &Gateway, kind: &str, fields: &[&str]) {
+    let store = gateway.store().await;
+    let is_done = async || {
+        let kept = store.overlay_of(ACME, kind).await.expect("overlay values");
+        kept.values().flatten().all(|value| !fields.contains(&value.field.as_str()))
+    };
+    until("outdated values are removed", is_done).await;
 }

@@ -25,7 +25,6 @@ use sqlx::AnyPool;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Once};
 use std::time::Instant;
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -185,18 +184,10 @@ impl Engine {
             }
             tokio::select! {
                 biased;
-                outcome = work => outcome.map_err(|fault| self.doubting(fault.into())),
+                outcome = work => outcome.map_err(E::into),
                 () = self.peers.lease.until_away() => Err(StoreError::Unavailable("the database does not answer".into())),
             }
         }
-    }
-
-    /// Returns `fault`. When there is no open connection, the keeper is told to check whether one can be opened.
-    fn doubting(&self, fault: StoreError) -> StoreError {
-        if matches!(fault, StoreError::Unavailable(_)) && self.pool.size() == 0 {
-            self.peers.doubted.store(true, Ordering::Release);
-        }
-        fault
     }
 
     /// Returns all rows of a statement, each read by `one`. Fails when the database does not respond.

@@ -3,7 +3,7 @@
 use crate::operations::scene::{ADA, BOB, ONE, P, Scene, THEN, TWO, WEB, but, card, list, me};
 use crate::support::audit::ACME;
 use crate::support::gateway::{Answer, Gateway};
-use crate::support::past_gateway::V1_WEB;
+use crate::support::past_gateway::{V1_WEB, until_not_kept};
 use crate::support::scripted::{Exchange, Gate, ScriptedV1};
 use causeway::sandbox::Seed;
 use causeway::store::OverlayValue;
@@ -243,7 +243,7 @@ async fn a_value_beside_v1_does_not_return_after_a_change_on_v1() {
     moved_to("Europe/Berlin").await;
     gateway.change_store("DROP TRIGGER refuse").await;
     moved_to("Europe/London").await;
-    gateway.until_not_kept("cycles", &["timezone"]).await;
+    until_not_kept(&gateway, "cycles", &["timezone"]).await;
     moved_to("UTC").await;
 }
 

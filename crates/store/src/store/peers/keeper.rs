@@ -66,14 +66,6 @@ impl ReconnectReason {
         let cause = cause.try_downcast_ref::<PgDatabaseError>();
         cause.is_some_and(|cause| cause.severity() == PgSeverity::Error && !cause.code().starts_with("08"))
     }
-
-    /// Checks whether logins stay refused until somebody changes a right, the password or the database. Other refusals
-    /// pass, for example when there are too many connections.
-    fn is_lasting(&self) -> bool {
-        let Self::Failed(sqlx::Error::Database(cause)) = self else { return false };
-        let code = cause.code().unwrap_or_default();
-        ["28", "3D", "42", "55"].iter().any(|class| code.starts_with(class))
-    }
 }
 
 impl Store {
@@ -279,28 +271,17 @@ impl Keeper {
         }
     }
 
-    /// Checks whether the database refused only a login, so that open connections still work. Removes those that have
-    /// ended.
+    /// Checks whether the database refused only a login, so that open connections still work. Removes idle ones that
+    /// have ended; those in use count as open, until their use finds out.
     async fn has_connection(&self, refusal: &ReconnectReason) -> bool {
         let ReconnectReason::Failed(sqlx::Error::Database(_)) = refusal else { return false };
-        let end = Instant::now() + WAIT;
-        while self.pool.size() > 0 {
-            let Some(mut connection) = self.pool.try_acquire() else {
-                // All are in use or being opened. After a refusal that may pass, the pool tries for seconds to open
-                // one, so their number proves nothing.
-                if Instant::now() > end {
-                    return refusal.is_lasting();
-                }
-                sleep(Duration::from_millis(5)).await;
-                continue;
-            };
-            match within(connection.ping()).await {
-                Ok(()) => return true,
-                Err(ReconnectReason::Failed(_)) => drop(connection.detach()),
-                Err(_) => return false,
+        while let Some(mut idle) = self.pool.try_acquire() {
+            if within(idle.ping()).await.is_ok() {
+                return true;
             }
+            drop(idle.detach());
         }
-        false
+        self.pool.size() > 0
     }
 
     /// Runs one connection, for as long as it lasts.
@@ -338,13 +319,6 @@ impl Keeper {
                     if sent.len() > 3 {
                         // Statements are answered, but notes do not arrive.
                         return Err(ReconnectReason::Silent);
-                    }
-                    // A refusal that may pass is no reason to end a session that cannot be replaced meanwhile.
-                    if self.peers.doubted.swap(false, Ordering::AcqRel)
-                        && let Err(refusal) = within(self.options.connect()).await
-                        && refusal.is_lasting()
-                    {
-                        return Err(refusal);
                     }
                     let begun = Instant::now();
                     let number = self.beat(&mut listener, number).await?;

@@ -35,9 +35,6 @@ pub(in crate::store) struct Peers {
     pub listened: AtomicBool,
     /// Whether the database has rejected the statements of the lease, for example because it is read-only.
     pub refused: AtomicBool,
-    /// Whether a user of the store could not connect and has no open connection. The connection of the keeper may live
-    /// on all the same, for example after the password has changed.
-    pub doubted: AtomicBool,
     /// Number of the last note of this process.
     notes: AtomicU64,
     /// Processes that have confirmed each awaited note of this process, by the number of the note.
