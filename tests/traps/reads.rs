@@ -278,3 +278,29 @@ async fn an_archived_cycle_which_is_not_served_cannot_be_deleted_either() {
     let archived = in_web(&v1, "GET", "archived-cycles/", &Value::Null);
     assert_eq!(archived["results"].as_array().map(Vec::len), Some(1), "{archived}");
 }
+
+/// Somebody else has deleted it on v1. A list that still shows a record for which v1 answers 404 is read again.
+#[tokio::test]
+async fn a_write_that_v1_answers_with_404_drops_the_list_that_shows_the_record() {
+    let v1 = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+    let gateway = Gateway::before(&serve_sandbox(&v1).await).await;
+    for (collection, body) in [
+        ("states/", json!({"name": "gone", "color": "#112233"})),
+        ("cycles/", json!({"name": "gone"})),
+        ("modules/", json!({"name": "gone"})),
+    ] {
+        for method in ["PATCH", "DELETE"] {
+            let made = gateway.post("ada", &web(collection), body.clone()).await.expect(201);
+            let path = format!("{collection}{}/", id(&made.json));
+            let list = web(&format!("{collection}?per_page=100"));
+            let shows =
+                async || gateway.get("ada", &list).await.expect(200).column("id").contains(&made.json["id"]);
+            assert!(shows().await, "{path}");
+            in_web(&v1, "DELETE", &path, &Value::Null);
+            let change = (method == "PATCH").then(|| json!({"name": "other"}));
+            let refused = gateway.send_with("ada", method, &web(&path), change.as_ref(), &[]).await;
+            refused.expect_problem(404, "resource_not_found");
+            assert!(!shows().await, "{method} {path}");
+        }
+    }
+}

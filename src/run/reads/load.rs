@@ -116,6 +116,14 @@ impl Job {
         }
     }
 
+    /// Drops the cached collection, also during a write that has it in hand: v1 has just answered with 404 for a record
+    /// that it showed before.
+    pub(in crate::run) fn drop_kept(&self) {
+        if let Ok(place) = self.place_of(self.resource()) {
+            self.runner.changes.tell(place.itself());
+        }
+    }
+
     /// Returns the collection from a read that began after `asked`, without using caches.
     pub(in crate::run) async fn load_since(
         &self,

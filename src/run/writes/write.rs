@@ -97,7 +97,11 @@ impl Job {
                 Ok(())
             }
             Outcome::NotDone(NotDone::Answered(answer)) => {
-                Err(self.refusal_of_write(WriteKind::Delete, &answer).await)
+                let refusal = self.refusal_of_write(WriteKind::Delete, &answer).await;
+                if was_there && matches!(refusal, Refusal::NotFound { .. }) {
+                    self.drop_kept();
+                }
+                Err(refusal)
             }
             Outcome::NotDone(NotDone::Refused(refusal)) => Err(refusal),
             Outcome::Unknown(doubt) => self.find_deleted(id, was_there, &doubt).await,
@@ -243,10 +247,9 @@ impl Job {
         let refusal = refusal::of_write(self.resource(), on, answer);
         match refusal {
             Refusal::Forbidden { .. } => self.by_new_card(refusal).await,
-            Refusal::NotFound { .. } => {
-                if let Ok(id) = self.pk() {
-                    self.doubt_kept(id);
-                }
+            // An update is sent only for a record that v1 has shown.
+            Refusal::NotFound { .. } if on == WriteKind::Update => {
+                self.drop_kept();
                 refusal
             }
             refusal => refusal,
