@@ -97,6 +97,8 @@ pub struct Job {
     pub(super) sent: Arc<AtomicBool>,
     /// Whether v1 may have carried out a write of this call.
     pub(super) touched: Arc<AtomicBool>,
+    /// Whether v1 may still be carrying out a write of this call, because its answer was lost.
+    pub(super) at_work: Arc<AtomicBool>,
     /// The turn of this write, held from before its first step until after its last.
     pub(super) turn: Arc<Mutex<Option<Turn>>>,
     /// A large body as JSON, read on the pool for heavy work.
@@ -119,10 +121,24 @@ pub struct Job {
 impl Job {
     pub fn new(runner: Arc<Runner>, call: Call) -> Self {
         let call = Box::new(call);
-        let (sent, touched, turn) = (Arc::default(), Arc::default(), Arc::default());
+        let (sent, touched, at_work, turn) = (Arc::default(), Arc::default(), Arc::default(), Arc::default());
         let (created, refused) = (Arc::default(), Arc::default());
         let (parsed, condition, waiting, at_end, half_made) = (None, None, None, None, None);
-        Self { runner, call, sent, touched, turn, parsed, condition, waiting, at_end, created, refused, half_made }
+        Self {
+            runner,
+            call,
+            sent,
+            touched,
+            at_work,
+            turn,
+            parsed,
+            condition,
+            waiting,
+            at_end,
+            created,
+            refused,
+            half_made,
+        }
     }
 
     /// Returns the same job after it has waited for the answer to an equal request.

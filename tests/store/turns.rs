@@ -1,7 +1,7 @@
 //! Turns and epochs: the messages between processes on one store.
 
 use crate::store::place::{PROJECT, Place, is_sqlite};
-use causeway::store::{NoTurn, Patience, Store, Turn, TurnName};
+use causeway::store::{AT_WORK, NoTurn, Patience, Store, Turn, TurnName};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -17,6 +17,8 @@ on_both_engines![
     turns_that_grow_leave_a_connection_to_the_writers_that_they_wait_for,
     a_turn_that_lost_its_locks_while_it_grew_is_lost,
     a_turn_that_was_lost_since_its_check_is_found_lost,
+    a_turn_whose_write_v1_may_still_carry_out_holds_up_all_writers,
+    a_stopped_process_keeps_only_the_locks_with_which_it_writes,
     a_store_that_is_gone_holds_nothing,
     epochs_grow_for_everybody,
 ];
@@ -220,6 +222,43 @@ async fn a_turn_that_was_lost_since_its_check_is_found_lost(place: Place) {
     }
     tokio::time::sleep(Duration::from_millis(300)).await;
     held.ensure_still_held().await.unwrap();
+}
+
+async fn a_turn_whose_write_v1_may_still_carry_out_holds_up_all_writers(place: Place) {
+    let store = place.open().await;
+    let second = other_process(&place, &store).await;
+    let mut left = turn(&store, vec![alone("a")]).await;
+    let noted = left.noted();
+    store.bump_epoch(PROJECT, Vec::new(), noted.as_ref(), false).await.unwrap();
+    left.leave_other_processes();
+    assert!(matches!(store.turn(vec![alone("a")], within(Duration::from_millis(50))).await, Err(NoTurn::TooLate)));
+    if !is_sqlite(&store) {
+        let begun = Instant::now();
+        let mut next = turn(&second, vec![alone("a")]).await;
+        next.ensure_held().await.unwrap();
+        assert!(begun.elapsed() >= AT_WORK, "{:?}", begun.elapsed());
+    }
+    store.bump_epoch(PROJECT, Vec::new(), noted.as_ref(), true).await.unwrap();
+    drop(left);
+    let mut next = turn(&store, vec![alone("a")]).await;
+    next.ensure_held().await.unwrap();
+}
+
+/// As when the processes of a machine are stopped, and others take over.
+async fn a_stopped_process_keeps_only_the_locks_with_which_it_writes(place: Place) {
+    let store = place.open().await;
+    if is_sqlite(&store) {
+        // No other process has the file.
+        return;
+    }
+    let stopped = place.open().await;
+    let soon = || within(Duration::from_millis(200));
+    let mut writing = stopped.turn(vec![alone("written")], soon()).await.unwrap();
+    writing.ensure_held().await.unwrap();
+    let mut unused = stopped.turn(vec![alone("unused")], soon()).await.unwrap();
+    let _next = turn(&store, vec![alone("unused")]).await;
+    assert!(unused.ensure_held().await.is_err());
+    writing.ensure_held().await.unwrap();
 }
 
 /// As when a process dies: its connections end, and so do its locks.

@@ -76,6 +76,25 @@ async fn a_write_that_has_not_begun_when_its_client_is_told_504_is_not_carried_o
     v1.finish();
 }
 
+/// v1 saves whole rows: when it carries out the first write late, it would save the old values of all other members.
+#[tokio::test]
+async fn after_a_lost_answer_the_next_write_of_the_record_waits_until_v1_has_ended_the_first() {
+    let late_write = Duration::from_secs(1);
+    let (v1, gateway) = stage(&[("store.late_write", "1s")]).await;
+    let sent = json!({"name": "first"});
+    v1.expect(get_item(ITEM, "old"))
+        .expect(patch().body(sent.clone()).reply(504, json!("a proxy")))
+        .expect(get_item(ITEM, "old"));
+    let begun = Instant::now();
+    let told = gateway.patch("ada", &one(), sent).await.expect_problem(504, "upstream_timeout");
+    assert!(may_be_done(&told), "{}", told.json);
+    let again = json!({"name": "second"});
+    v1.expect(get_item(ITEM, "first")).expect(patch().body(again.clone()).reply(200, item(ITEM, "second")));
+    gateway.patch("ada", &one(), again).await.expect(200);
+    assert!(begun.elapsed() >= late_write, "{:?}", begun.elapsed());
+    v1.finish();
+}
+
 /// v1 may carry out a write that it has, and the reads that look for its outcome hang too.
 #[tokio::test]
 async fn a_write_that_v1_has_at_the_deadline_may_have_been_carried_out() {

@@ -15,6 +15,7 @@ use crate::v1::{Doubt, V1Request, V1Response};
 use crate::v2::time::{self, Micros};
 use crate::v2::value::trimmed;
 use serde_json::Value;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -64,6 +65,8 @@ impl Job {
             let record = self.read_record(id).await?;
             Ok(confirm::shows_all(resource, sent, &record).then_some(record))
         };
+        // The record may have shown all of it before, and v1 may still save the old values of the other members.
+        self.note_at_work(doubt);
         Ok(answer_of(200, &self.look(doubt, look).await?))
     }
 
@@ -76,6 +79,7 @@ impl Job {
     ) -> Result<(), Refusal> {
         if !was_there {
             // Its absence now would prove nothing about the delete.
+            self.note_at_work(doubt);
             return Err(doubt.refusal());
         }
         self.look(doubt, || async move { Ok(self.is_gone(id).await?.then_some(())) }).await
@@ -101,7 +105,18 @@ impl Job {
                 Err(refusal) => tracing::debug!(code = refusal.code(), "a write could not be looked up"),
             }
             let next = pauses.next().filter(|pause| !doubt.answered && self.call.ctx.remaining() > **pause);
-            tokio::time::sleep(*next.ok_or_else(|| doubt.refusal())?).await;
+            let Some(pause) = next else {
+                self.note_at_work(doubt);
+                return Err(doubt.refusal());
+            };
+            tokio::time::sleep(*pause).await;
+        }
+    }
+
+    /// Notes that v1 may still carry out a write that got no answer, or the 504 of a proxy.
+    fn note_at_work(&self, doubt: &Doubt) {
+        if doubt.timed_out {
+            self.at_work.store(true, Ordering::SeqCst);
         }
     }
 

@@ -8,7 +8,7 @@ use crate::plan::Source;
 use crate::refusal::Refusal;
 use crate::run::job::Job;
 use crate::run::runner::Runner;
-use crate::store::{InLine, Turn};
+use crate::store::{AT_WORK, InLine, Turn};
 use crate::v2::Reply;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -72,15 +72,20 @@ impl Job {
     }
 
     /// Carries out a write within its turn, also when the client leaves: it uses no data read before; the turn ends
-    /// after the announcement.
+    /// after the announcement, or when v1 has ended a write whose answer was lost.
     async fn in_turn(mut self, turn: Turn) -> Result<Reply, Refusal> {
         let deadline = self.runner.settings.limits.deadline;
         self.call.ctx = self.call.ctx.for_write(deadline, Arc::clone(&self.touched));
         let held = Arc::clone(&self.turn);
         *held.lock().await = Some(turn);
         self.catch_up().await;
+        let (runner, project, at_work) = (Arc::clone(&self.runner), self.v1_project(), Arc::clone(&self.at_work));
         let outcome = self.announced_step().await;
-        drop(held.lock().await.take());
+        let turn = held.lock().await.take();
+        match (turn, project) {
+            (Some(turn), Some(project)) if at_work.load(Ordering::SeqCst) => runner.keep_turn(turn, project),
+            (turn, _) => drop(turn),
+        }
         outcome
     }
 
@@ -104,13 +109,15 @@ impl Job {
     /// Carries a write out; a write to v1 is announced to other gateway processes before and after.
     async fn announced_step(self) -> Result<Reply, Refusal> {
         let Some(project) = self.v1_project() else { return self.reported_step().await };
-        let (runner, void) = (Arc::clone(&self.runner), self.voiding());
+        let (runner, void, at_work) = (Arc::clone(&self.runner), self.voiding(), Arc::clone(&self.at_work));
         let turn = self.turn.lock().await.as_ref().and_then(Turn::noted);
         // A write that cannot be announced is not sent: other processes would answer with older data.
         runner.announce(project, turn.as_ref()).await?;
         let outcome = self.reported_step().await;
         void(&outcome);
-        runner.announce_done(project, Vec::new(), turn.as_ref()).await;
+        // While v1 may be at work, the note about the turn stays; see `keep_turn`.
+        let ended = turn.filter(|_| !at_work.load(Ordering::SeqCst));
+        runner.announce_done(project, Vec::new(), ended.as_ref()).await;
         outcome
     }
 
@@ -143,6 +150,21 @@ impl Job {
 }
 
 impl Runner {
+    /// Keeps the turn of a write whose answer was lost, until v1 has ended the write: v1 saves whole rows, so it could
+    /// still save old values over those of the next write. Then drops the data that were read meanwhile. The client has
+    /// its answer before, and the end of the process does not wait for this.
+    fn keep_turn(self: Arc<Self>, mut turn: Turn, project: Uuid) {
+        let noted = turn.noted();
+        turn.leave_other_processes();
+        tokio::spawn(async move {
+            // A shorter `store.late_write` says that v1 ends every write sooner.
+            tokio::time::sleep(AT_WORK.min(self.settings.store.late_write)).await;
+            self.changes.tell(Changed::Project(project));
+            self.announce_done(project, Vec::new(), noted.as_ref()).await;
+            drop(turn);
+        });
+    }
+
     /// Announces a write in this project that ended half-way without an announcement.
     async fn left_half_way(self: Arc<Self>, project: Uuid, touched: &AtomicBool) {
         if touched.load(Ordering::SeqCst) {

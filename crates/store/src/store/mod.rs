@@ -99,7 +99,7 @@ pub use stats::Stats;
 pub use steps::last_step;
 pub use sweep::Swept;
 pub use turns::{InLine, NoTurn, Patience, Turn, TurnName};
-pub use under_way::HeldNames;
+pub use under_way::{AT_WORK, HeldNames};
 pub use unfinished::{Unfinished, with_ending};
 pub use usage::bound::UsageBound;
 pub use usage::callers::UsageCaller;

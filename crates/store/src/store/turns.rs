@@ -27,6 +27,10 @@ use uuid::Uuid;
 /// the check waits that long, and v1 must have ended this write by then.
 const RECENT: Duration = Duration::from_millis(250);
 
+/// Time for which the database keeps unused locks, in addition to twice the time for which their writer waits in line.
+/// A writer waits in line for three quarters of its time, and writes within the rest or not at all.
+const UNUSED: Duration = Duration::from_secs(1);
+
 /// A name that a writer must hold exclusively, or may share with writers that also only share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnName {
@@ -170,6 +174,14 @@ impl Turn {
         (!names.is_empty()).then(|| HeldNames::new(self.id, &names))
     }
 
+    /// Releases the locks among the processes after a write that v1 may still be carrying out. The names stay taken in
+    /// this process, and a writer of another process finds the note about them and waits by itself. Nothing more may be
+    /// written in this turn.
+    pub fn leave_other_processes(&mut self) {
+        self.held = None;
+        self.permits.clear();
+    }
+
     /// Checks that the turn is still this writer's; must be called before each write to v1. A lost connection loses its
     /// locks, and another writer may have them by now. If another turn ended in the middle of a write to the same
     /// names, this waits until v1 has certainly ended that write.
@@ -180,7 +192,7 @@ impl Turn {
         if !self.finds_another().await? || self.settled {
             return Ok(());
         }
-        tracing::warn!("a write of another gateway process ended in the middle; waiting until v1 has ended it");
+        tracing::warn!("v1 may still carry out a write of another gateway process; waiting until it has ended it");
         sleep_until((self.since + AT_WORK).into()).await;
         self.settled = true;
         self.finds_another().await?;
@@ -244,10 +256,15 @@ impl Turn {
             }
         };
         let left = until.saturating_duration_since(Instant::now()).as_millis().max(1);
-        // The database must neither wait longer nor end a transaction while its writer waits for v1.
+        // The database must not wait longer. A process that is stopped while it waits must not get locks that it does
+        // not use; the check before the first write lifts this limit.
+        let idle = left * 2 + UNUSED.as_millis();
         let text = "SELECT set_config('lock_timeout', $1, true), \
-                    set_config('idle_in_transaction_session_timeout', '0', true)";
-        query(text, &[&left.to_string()]).fetch_one(&mut held).await.map_err(StoreError::from)?;
+                    set_config('idle_in_transaction_session_timeout', $2, true)";
+        query(text, &[&left.to_string(), &idle.to_string()])
+            .fetch_one(&mut held)
+            .await
+            .map_err(StoreError::from)?;
         for (name, shared) in modes {
             // Cast to text, because the `Any` driver cannot read the type `void`.
             let lock = match shared {

@@ -4,7 +4,8 @@
 //! dies are free at once. So the next writer could change the same row while v1 is still working for the dead process,
 //! and then v1 would save the row with old values. So each turn records its exclusive names before it writes, and
 //! removes the records when it has ended. A turn that finds a record of another turn on a name that it now holds waits
-//! until v1 has certainly ended that write. Only with PostgreSQL: a process that has a SQLite file to itself leaves it
+//! until v1 has certainly ended that write. The same holds for a living process whose write got no answer from v1: it
+//! gives up its locks and leaves the records until v1 has ended the write. Only with PostgreSQL: a process that has a SQLite file to itself leaves it
 //! to no process that is already running.
 //!
 //! May use: `peers` (the clock), this folder.
@@ -18,7 +19,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 /// Time in which v1 ends the write that it is carrying out, also when it is busy.
-pub(super) const AT_WORK: Duration = Duration::from_secs(3);
+pub const AT_WORK: Duration = Duration::from_secs(3);
 /// Age in microseconds from which a record belongs to no turn.
 const OLD: i64 = 24 * 60 * 60 * 1_000_000;
 
@@ -50,9 +51,11 @@ impl HeldNames {
     }
 
     /// Checks whether another turn left a record on the names of this turn. The query runs on the connection of this
-    /// turn, so a failure shows that the turn is lost.
+    /// turn, so a failure shows that the turn is lost. From then on the database waits for the writer, which may wait
+    /// for v1.
     pub(super) async fn finds_another(&self, held: &mut Session) -> Result<bool, StoreError> {
-        let text = "SELECT COUNT(*) FROM write_under_way \
+        let text = "SELECT COUNT(*), set_config('idle_in_transaction_session_timeout', '0', true) \
+                    FROM write_under_way \
                     WHERE turn <> $1 AND name IN (SELECT jsonb_array_elements_text($2::jsonb))";
         let others: Option<i64> = value(held, query(text, &[&self.turn, &self.names])).await?;
         Ok(others.is_some_and(|others| others > 0))
