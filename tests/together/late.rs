@@ -84,7 +84,7 @@ async fn after_a_lost_answer_the_next_write_of_the_record_waits_until_v1_has_end
     let sent = json!({"name": "first"});
     v1.expect(get_item(ITEM, "old"))
         .expect(patch().body(sent.clone()).reply(504, json!("a proxy")))
-        .expect(get_item(ITEM, "old"));
+        .expect(Exchange::get(&format!("{V1}work-items/{ITEM}/")).reply(200, item(ITEM, "old")));
     let begun = Instant::now();
     let told = gateway.patch("ada", &one(), sent).await.expect_problem(504, "upstream_timeout");
     assert!(may_be_done(&told), "{}", told.json);
