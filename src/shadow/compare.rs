@@ -5,8 +5,8 @@
 //!
 //! The rows of two pages are matched by their id, those of rosters by the person. Their order counts as far as the
 //! contract defines one: the values of the field that orders them must follow in the same order; rows with the same
-//! value may be in any order. At the ends of a page that is not the whole list, the two sides may show different rows
-//! with the same value as the last one.
+//! value may be in any order. Where both lists go on beyond an end of the page, the two sides may show different rows
+//! with the value that both pages have at this end. All other rows must be on both sides.
 //!
 //! May use: this folder.
 
@@ -57,28 +57,34 @@ pub fn compare(rules: Rules<'_>, ours: &Side, theirs: &Side) -> (Outcome, Vec<Di
         return plain("body", "JSON".into(), "something else".into());
     };
     let mut walk = Walk::new(rules);
+    let mut is_known = true;
     if ours.status >= 400 {
         walk.values("/code", one.get("code"), other.get("code"));
     } else {
-        match (one.get("data").and_then(Value::as_array), other.get("data").and_then(Value::as_array)) {
-            (Some(_), Some(_)) => {
-                if rows(&mut walk, &one, &other).is_none() {
-                    return incomparable;
-                }
-            }
+        match (page(&one), page(&other)) {
+            (Some(one), Some(other)) => is_known = rows(&mut walk, one, other),
             _ => walk.values("", Some(&one), Some(&other)),
         }
     }
     let differences = walk.found();
-    (if differences.is_empty() { Outcome::Equal } else { Outcome::Different }, differences)
+    match (differences.is_empty(), is_known) {
+        (true, true) => (Outcome::Equal, differences),
+        (true, false) => incomparable,
+        (false, _) => (Outcome::Different, differences),
+    }
 }
 
 /// Member with the cursor of the next page.
 const CURSOR: &str = "next_cursor";
 
-/// Compares two pages; returns none when the contract does not define which rows they contain.
-pub(super) fn rows(walk: &mut Walk<'_>, ours: &Value, theirs: &Value) -> Option<()> {
-    let (one, other) = (ours.as_object()?, theirs.as_object()?);
+/// Returns the members of a page of a list; none for other answers.
+fn page(answer: &Value) -> Option<&Map<String, Value>> {
+    answer.as_object().filter(|page| page.get("data").is_some_and(Value::is_array))
+}
+
+/// Compares two pages; returns false when nothing shows whether the rows of one side are missing on the other side or
+/// on another page there.
+fn rows(walk: &mut Walk<'_>, one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
     let (mine, their) = (data(one), data(other));
     let (by_id, their_by_id) = (by_key(mine), by_key(their));
     let only = |here: &[Value], there: &BTreeMap<String, Vec<&Value>>| -> Vec<Value> {
@@ -88,12 +94,15 @@ pub(super) fn rows(walk: &mut Walk<'_>, ours: &Value, theirs: &Value) -> Option<
     // Memberships have other ids on each side, so an order by the id cannot be compared.
     let are_memberships = mine.iter().chain(their).any(|row| person(Some(row)).is_some());
     let order = walk.rules.order.filter(|field| !(are_memberships && *field == "id"));
-    let part = is_part(one) || is_part(other);
+    let cuts = cuts(one, other);
     let mut missing = (only_ours.len(), only_theirs.len());
-    if part && !(only_ours.is_empty() && only_theirs.is_empty()) {
-        // Without the value of this field nothing shows whether a row is at an end.
-        let order = order.filter(|field| mine.iter().chain(their).all(|row| row.get(*field).is_some()))?;
-        missing = (not_at_an_end(&only_ours, mine, order), not_at_an_end(&only_theirs, their, order));
+    let mut is_known = true;
+    if !cuts.is_empty() && missing != (0, 0) {
+        match order.filter(|field| mine.iter().chain(their).all(|row| row.get(*field).is_some())) {
+            Some(order) => missing = (not_tied(&only_ours, &cuts, order), not_tied(&only_theirs, &cuts, order)),
+            // Without the value of this field nothing shows whether a row is tied with an end.
+            None => (missing, is_known) = ((0, 0), false),
+        }
     }
     if mine.len() != their.len() && missing == (0, 0) {
         walk.note("/data", &format!("{} rows", mine.len()), &format!("{} rows", their.len()));
@@ -113,8 +122,8 @@ pub(super) fn rows(walk: &mut Walk<'_>, ours: &Value, theirs: &Value) -> Option<
     if missing.1 > 0 {
         walk.note("/data/*", "nothing", "a row");
     }
-    if only_ours.is_empty()
-        && only_theirs.is_empty()
+    // Tied rows may be others, but at each place of the page both sides have the same value.
+    if missing == (0, 0)
         && let Some(order) = order
         && !in_one_order(mine, their, order)
     {
@@ -126,29 +135,37 @@ pub(super) fn rows(walk: &mut Walk<'_>, ours: &Value, theirs: &Value) -> Option<
         (one, other) => walk.values("/next_cursor", one, other),
     }
     walk.objects("", one, other, &["data", CURSOR]);
-    Some(())
+    is_known
 }
 
 fn data(page: &Map<String, Value>) -> &[Value] {
     page.get("data").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// Checks whether a page is only a part of the list.
-fn is_part(page: &Map<String, Value>) -> bool {
-    let is_there = |name: &str| page.get(name).is_some_and(|value| !value.is_null());
-    is_there("next") || is_there("previous") || page.get("has_more") == Some(&Value::Bool(true))
+/// The rows at one end of two pages; none for an empty page.
+type Cut<'r> = [Option<&'r Value>; 2];
+
+/// Returns the ends of two pages beyond which both lists go on.
+fn cuts<'r>(ours: &'r Map<String, Value>, theirs: &'r Map<String, Value>) -> Vec<Cut<'r>> {
+    let is_there = |page: &Map<String, Value>, name: &str| page.get(name).is_some_and(|value| !value.is_null());
+    let goes_on =
+        |page: &Map<String, Value>| is_there(page, "next") || page.get("has_more") == Some(&Value::Bool(true));
+    let (mine, their) = (data(ours), data(theirs));
+    let front = is_there(ours, "previous") && is_there(theirs, "previous");
+    let front = front.then(|| [mine.first(), their.first()]);
+    let back = (goes_on(ours) && goes_on(theirs)).then(|| [mine.last(), their.last()]);
+    front.into_iter().chain(back).collect()
 }
 
-/// Counts the rows of `only`, all of them in `rows`, that are at neither end.
-fn not_at_an_end(only: &[Value], rows: &[Value], order: &str) -> usize {
-    let ends = [rows.first(), rows.last()];
-    let at_an_end = |row: &&Value| {
-        ends.iter().flatten().any(|end| match (row.get(order), end.get(order)) {
-            (Some(value), Some(end)) => same(value, end),
-            _ => false,
-        })
+/// Counts the rows of `only` except those with the value that both pages have at one of the `cuts`.
+fn not_tied(only: &[Value], cuts: &[Cut<'_>], order: &str) -> usize {
+    let is_same = |row: &Value, end: &Value| match (row.get(order), end.get(order)) {
+        (Some(value), Some(end)) => same(value, end),
+        _ => false,
     };
-    only.iter().filter(|row| !at_an_end(row)).count()
+    let is_tied =
+        |row: &Value| cuts.iter().any(|cut| cut.iter().all(|end| end.is_some_and(|end| is_same(row, end))));
+    only.iter().filter(|row| !is_tied(row)).count()
 }
 
 /// Checks whether the values of a field follow in the same order; true where a row does not show the field.

@@ -132,7 +132,7 @@ impl Shadow {
     /// Returns the field by which the rows of a list are ordered.
     fn order(&self, operation: usize, asked: Option<&str>) -> Option<String> {
         let order = self.plan.operations[operation].order.as_ref()?;
-        let field = |text: &str| text.trim_start_matches('-').to_owned();
+        let field = |text: &str| text.strip_prefix('-').unwrap_or(text).to_owned();
         let asked = asked.map(field).filter(|asked| order.allowed.contains(asked));
         Some(asked.unwrap_or_else(|| field(&order.default)))
     }

@@ -98,8 +98,8 @@ fn each_difference_is_told_by_place_and_kind() {
     assert_eq!(told(Some("name"), &rows(one), &rows(other)), expected);
     // Rows that are tied with the end may be others, but not fewer.
     let tied = ["1", "2"].map(|id| row(id, "a"));
-    let expected = [owned("/data", "2 rows", "0 rows")];
-    assert_eq!(told(Some("name"), &page(&tied, json!(3)), &page(&[], json!(3))), expected);
+    let expected = [owned("/data", "2 rows", "1 rows")];
+    assert_eq!(told(Some("name"), &page(&tied, json!(3)), &page(&[row("3", "a")], json!(3))), expected);
     // A difference of all rows does not hide others.
     let many: Vec<_> = (0..30).map(|id| json!({"id": id.to_string(), "name": "a", "is_draft": id == 29})).collect();
     let others: Vec<_> = (0..30).map(|id| json!({"id": id.to_string(), "name": "b", "is_draft": false})).collect();
@@ -108,6 +108,132 @@ fn each_difference_is_told_by_place_and_kind() {
     assert_eq!(told(None, &page(&many, json!(null)), &page(&others, json!(null))), expected);
     // Without its order, the rows in a part of a list cannot be determined.
     assert_eq!(found(Some("updated_at"), &rows(one), &rows(other)), (Outcome::NotComparable, Vec::new()));
+}
+
+/// A part of a list that is ordered by `name`; each row has an id of one letter and a name of one letter. It has rows
+/// before it and after it as `before` and `after` say.
+fn part(rows: &str, before: bool, after: bool) -> Value {
+    let rows = rows.split_whitespace().map(|row| json!({"id": &row[..1], "name": &row[1..]}));
+    let (previous, next) = (before.then_some(0), after.then_some(9));
+    json!({"data": rows.collect::<Vec<_>>(), "next": next, "previous": previous, "pagination": {"style": "offset"}})
+}
+
+fn a_row_and_nothing() -> (String, String, String) {
+    owned("/data/*", "a row", "nothing")
+}
+
+fn nothing_and_a_row() -> (String, String, String) {
+    owned("/data/*", "nothing", "a row")
+}
+
+fn both_lone() -> [(String, String, String); 2] {
+    [a_row_and_nothing(), nothing_and_a_row()]
+}
+
+#[test]
+fn a_row_that_the_other_side_lacks_is_told_at_the_ends_of_a_page_too() {
+    for (ours, theirs) in [
+        // The other side has lost the newest record.
+        ("1a", "2b"),
+        ("1a 2b", "2b 3c"),
+        ("1a 2b 3c", "2b 3c 4d"),
+        // It has lost one in the middle: its page is as long.
+        ("1a 2b 3c 4d", "1a 3c 4d 5e"),
+        // In descending order.
+        ("9z 8y", "8y 7x"),
+        // Other records.
+        ("1a 2b", "8c 9d"),
+        ("1a 2b", "8a 9c"),
+        // The row in the middle has the value of no end.
+        ("1a 2b 3c", "1a 4b 3c"),
+        // The last value of one side only.
+        ("1a 2b 3b", "1a 2b 4c"),
+    ] {
+        for (before, after) in [(false, true), (true, true), (true, false)] {
+            let told = told(Some("name"), &part(ours, before, after), &part(theirs, before, after));
+            assert_eq!(told, both_lone(), "{ours} | {theirs} {before} {after}");
+        }
+    }
+    // A walk by cursor begins with the first row.
+    let walk = |id: &str| json!({"data": [{"id": id, "name": id}], "next_cursor": "c", "has_more": true});
+    assert_eq!(told(Some("name"), &walk("1"), &walk("2")), both_lone());
+}
+
+#[test]
+fn only_where_both_lists_go_on_may_tied_rows_be_others() {
+    // The same two rows have the first value, and the same two the last one.
+    let (ours, theirs) = ("1a 2b 3c", "4a 2b 5c");
+    assert_eq!(found(Some("name"), &part(ours, true, true), &part(theirs, true, true)), equal());
+    // One end is the end of the list.
+    for (before, after) in [(false, true), (true, false), (false, false)] {
+        let told = told(Some("name"), &part(ours, before, after), &part(theirs, before, after));
+        assert_eq!(told, both_lone(), "{before} {after}");
+    }
+    for (ours, theirs, before, after) in [
+        ("1a 2b", "1a 3b", false, true),
+        ("1a 2b", "3a 2b", true, false),
+        ("1b 2a", "1b 3a", false, true),
+        ("1a", "2a", false, true),
+        ("1a 2a", "4a 3a", true, false),
+        ("1a 2b 3b", "1a 4b 2b", false, true),
+    ] {
+        let (ours, theirs) = (part(ours, before, after), part(theirs, before, after));
+        assert_eq!(found(Some("name"), &ours, &theirs), equal(), "{ours} {theirs}");
+    }
+    // One side only says that its list goes on.
+    let told = told(Some("name"), &part("1a", false, true), &part("2a", false, false));
+    assert_eq!(told, [a_row_and_nothing(), nothing_and_a_row(), owned("/next", "a number", "null")]);
+}
+
+#[test]
+fn pages_of_different_length_are_different() {
+    let told = |ours: &str, theirs: &str| told(Some("name"), &part(ours, true, true), &part(theirs, true, true));
+    assert_eq!(told("1a 2b 3c", "1a 3c"), [a_row_and_nothing()]);
+    assert_eq!(told("1a 3c", "1a 2b 3c"), [nothing_and_a_row()]);
+    assert_eq!(told("1a 2b 3c", "2b 3c"), [a_row_and_nothing()]);
+    assert_eq!(told("1a 2b 3c", "1a 2b"), [a_row_and_nothing()]);
+    // An empty page has no value at its ends.
+    assert_eq!(told("1a 2a", ""), [a_row_and_nothing()]);
+    assert_eq!(told("", "1a"), [nothing_and_a_row()]);
+    // The rows are tied, but one is missing.
+    assert_eq!(told("1a 2b 3b", "1a 4b"), [owned("/data", "3 rows", "2 rows")]);
+}
+
+#[test]
+fn the_order_of_a_part_of_a_list_counts_with_tied_rows_too() {
+    let told = |ours: &str, theirs: &str| told(Some("name"), &part(ours, true, true), &part(theirs, true, true));
+    let expected = [owned("/data", "in the order of name", "in another order")];
+    assert_eq!(told("1a 2b 3c", "2b 1a 3c"), expected);
+    assert_eq!(told("1a 2b 3c 4d", "1a 3c 2b 5d"), expected);
+    // One side has one row more with the first value.
+    assert_eq!(told("1a 2a 3b", "4a 5b 3b"), expected);
+}
+
+#[test]
+fn without_the_value_of_the_order_a_lone_row_is_never_equal() {
+    let unknown = (Outcome::NotComparable, Vec::new());
+    for (ours, theirs) in [("1a", "2a"), ("1a 2b", "2b 3c"), ("1a 2b", "3a 4b")] {
+        let (ours, theirs) = (part(ours, false, true), part(theirs, false, true));
+        assert_eq!(found(Some("updated_at"), &ours, &theirs), unknown);
+        assert_eq!(found(None, &ours, &theirs), unknown);
+    }
+    // One row of one side does not show it.
+    let mut hidden = part("1a 3b", false, true);
+    hidden["data"][1].as_object_mut().expect("a row").remove("name");
+    assert_eq!(found(Some("name"), &part("1a 2b", false, true), &hidden), unknown);
+    // The rows of a whole list need no order.
+    let whole = |rows: &str| part(rows, false, false);
+    assert_eq!(told(Some("updated_at"), &whole("1a"), &whole("2b")), both_lone());
+    // A difference that is certain is told all the same.
+    let expected = [owned("/data", "2 rows", "0 rows")];
+    assert_eq!(told(None, &part("1a 2b", false, true), &part("", false, true)), expected);
+    let (mut ours, mut theirs) = (part("1a", false, true), part("2a", false, true));
+    (ours["total_count"], theirs["total_count"]) = (json!(9), json!(8));
+    let expected = [owned("/total_count", "a number", "another number")];
+    assert_eq!(told(None, &ours, &theirs), expected);
+    // Rows that both sides have are equal without it.
+    let (ours, theirs) = (part("1a 2b", false, true), part("2b 1a", false, true));
+    assert_eq!(found(Some("updated_at"), &ours, &theirs), equal());
 }
 
 /// The gateway derives the ids of memberships, so a v2 of the deployment's own has others.

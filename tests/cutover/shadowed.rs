@@ -106,6 +106,31 @@ async fn answers_that_cannot_be_compared_are_counted_separately() {
 }
 
 #[tokio::test]
+async fn a_record_that_the_other_side_lacks_is_a_difference() {
+    let settings = [ALL, ("native.shadow.rate", "1000")];
+    let stage = Stage::with(Seed::Recorded, &settings, |asked, _, _, json| {
+        // The newest work item is not there, so another one is the first.
+        if asked.path.contains("/work-items/") && json["data"].is_array() {
+            json["data"][0]["id"] = json!("00000000-0000-4000-c000-0000000000ff");
+            json["data"][0]["created_at"] = json!("2020-01-01T00:00:00.000000Z");
+        }
+    })
+    .await;
+    stage.gateway.post("ada", &format!("{WEB}/work-items/"), json!({"name": "a second one"})).await.expect(201);
+    // An order that v2 does not know is the default, which is the creation date.
+    for query in ["paginate=cursor&per_page=1", "per_page=1&count=false", "per_page=1&order_by=--priority"] {
+        stage.gateway.get("ada", &format!("{WEB}/work-items/?{query}")).await.expect(200);
+    }
+    let report = stage.reads(3).await;
+    let items = report.operations.iter().find(|line| line.operation == "work_items_list").expect("a line");
+    assert_eq!((items.different, items.equal, items.not_comparable), (3, 0, 0), "{report:?}");
+    let mut found: Vec<_> =
+        report.differences.iter().map(|told| (&*told.place, &*told.ours, &*told.theirs)).collect();
+    found.sort_unstable();
+    assert_eq!(found, [("/data/*", "a row", "nothing"), ("/data/*", "nothing", "a row")]);
+}
+
+#[tokio::test]
 async fn a_write_between_the_two_answers_is_no_difference() {
     let stage = Stage::with(Seed::Recorded, &[ALL], |asked, number, _, json| {
         // At first the other side already has a change that v1's answer does not show yet.
