@@ -240,6 +240,41 @@ async fn rows_read_before_an_own_write_do_not_undo_it() {
     v1.finish();
 }
 
+/// v1 has answered the writes before the last call of the read. Other clients have undone the first two since, and the
+/// last call shows that.
+#[tokio::test]
+async fn own_writes_before_the_last_call_of_a_read_are_taken_from_v1() {
+    let v1 = ScriptedV1::start().await.in_order();
+    let (second, last) = (Gate::default(), Gate::default());
+    v1.expect(build_page(0).reply(200, page(rows(1, 1000), 1001, true)));
+    v1.expect(build_page(1).reply(200, page(rows(1001, 1), 1001, false)).held(&second));
+    let shown = [vec![row(2, "restored", 3200), row(2001, "own and still there", 3100)], rows(1, 1), rows(3, 97)];
+    v1.expect(delta().reply(200, page(shown.concat(), 1002, true)).held(&last));
+    let indexes = Indexes::new(client_of(v1.base_url()), settings(), &Changes::default());
+    let reading = {
+        let indexes = indexes.clone();
+        tokio::spawn(async move { indexes.fresh(&scope(), &V1Key::new("ada"), &context()).await })
+    };
+    v1.until_called(2).await;
+    let (project, id) = (scope().project, Uuid::from_u128);
+    indexes.note_change(project, &item(2000, "own and deleted elsewhere", 3100));
+    indexes.note_removal(project, id(2));
+    indexes.note_change(project, &item(2001, "own and still there", 3100));
+    second.open();
+    v1.until_called(3).await;
+    indexes.note_change(project, &item(2002, "own and later", 3300));
+    indexes.note_removal(project, id(3));
+    last.open();
+    let index = reading.await.unwrap().unwrap();
+    let name = |number| index.get(id(number)).map(|item| item.name);
+    assert_eq!([name(2000), name(3)], [None, None]);
+    assert_eq!(name(2).as_deref(), Some("restored"));
+    assert_eq!(name(2001).as_deref(), Some("own and still there"));
+    assert_eq!(name(2002).as_deref(), Some("own and later"));
+    assert_eq!(index.len(), 1002);
+    v1.finish();
+}
+
 /// A read does not vouch for an item that was touched while the read was under way.
 #[tokio::test]
 async fn a_read_that_began_before_a_touch_is_followed_by_another() {

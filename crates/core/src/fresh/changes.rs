@@ -31,6 +31,11 @@ impl Moment {
         self.number > other.number && self.at >= other.at
     }
 
+    /// Checks whether this is earlier than `other` on the clock. At the same instant, the order of events decides.
+    pub(super) fn is_before(self, other: Self) -> bool {
+        (self.at, self.number) < (other.at, other.number)
+    }
+
     /// Returns the moment of a value that was read at `self` and includes all changes up to `known`. It is as old as
     /// before, and only later changes void it.
     pub fn known_up_to(self, known: Self) -> Self {

@@ -21,8 +21,10 @@
 //! 6. **A failure is told to the callers that could have used the value**, and is not kept. Callers that came too late
 //!    for that read continue with the next one.
 //! 7. **A value is replaced only by one that began later.** A write of the gateway itself can be carried into it
-//!    ([`Fresh::amend`]). A read under way then gets the same change, so that it does not undo the write. A value can
-//!    also be put in place with a moment of its own ([`Fresh::put`]).
+//!    ([`Fresh::amend`]). A read under way then gets the same change, so that it does not undo the write. A long read
+//!    may bring a value that counts from a later moment than its start. A write before this moment is not carried into
+//!    it: v1 may have lost the record since, and the value shows that. A value can also be put in place with a moment
+//!    of its own ([`Fresh::put`]).
 //! 8. **An older value may stand in while v1 is in trouble** ([`or_older`]): never a void one, and only up to an age
 //!    that the caller states.
 //! 9. **The kept values are bounded** by weight: the value that was used longest ago goes first. Values that are too

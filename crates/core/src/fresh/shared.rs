@@ -127,10 +127,12 @@ impl<K: Key, V: Value, E: Value + From<ReadLost>> Fresh<K, V, E> {
         drop(evicted);
     }
 
-    /// Applies a change to the kept value, and to the value that a read under way will bring. The change may be applied
-    /// twice. Returns whether it changed the kept value.
+    /// Applies a change to the kept value, and to the value that a read under way will bring, unless that value
+    /// includes everything up to a later moment. The change may be applied twice. Returns whether it changed the kept
+    /// value.
     pub fn amend(&self, key: &K, change: impl Fn(&mut V) -> bool + Send + Sync + 'static) -> bool {
-        self.table.lock().amend(key, Arc::new(change))
+        let mut table = self.table.lock();
+        table.amend(key, self.changes.now(), Arc::new(change))
     }
 
     /// Returns the value under `key`, kept or read with `read`. The future may be dropped at any time: the read
@@ -194,7 +196,8 @@ impl<K: Key, V: Value, E: Value + From<ReadLost>> Reading<K, V, E> {
         }
     }
 
-    /// Ends the read with a value that includes everything up to `began`, which is not before the start of the read.
+    /// Ends the read with a value that includes everything up to `began`. When that is before the start of the read,
+    /// the value must also include the writes of the gateway itself up to this start.
     pub fn land(mut self, value: V, began: Moment) -> ReadEnded<K, V> {
         let landed = self.of.table.lock().land(&self.key, value, began);
         // Perhaps no caller waits for it any more.

@@ -99,7 +99,8 @@ struct Slot<V, W> {
 struct UnderWay<V, W> {
     began: Moment,
     waiting: W,
-    amendments: Vec<Amendment<V>>,
+    /// The changes since the read began, each with its moment.
+    amendments: Vec<(Moment, Amendment<V>)>,
 }
 
 impl<K: Key, V: Value, W: Clone> Table<K, V, W> {
@@ -150,10 +151,12 @@ impl<K: Key, V: Value, W: Clone> Table<K, V, W> {
         self.figures.reads += 1;
     }
 
-    /// Ends the read under way with a value.
+    /// Ends the read under way with a value that includes everything up to `began`. Only later amendments are applied
+    /// to it: an earlier one may have been undone since, and the value then shows that.
     pub fn land(&mut self, key: &K, mut value: V, began: Moment) -> ReadEnded<K, V> {
         let read = self.slots.get_mut(key).and_then(|slot| slot.read.take());
-        for amendment in read.iter().flat_map(|read| &read.amendments) {
+        let amendments = read.iter().flat_map(|read| &read.amendments);
+        for (_, amendment) in amendments.filter(|(at, _)| !at.is_before(began)) {
             amendment(&mut value);
         }
         let now = Kept { value, began };
@@ -175,12 +178,12 @@ impl<K: Key, V: Value, W: Clone> Table<K, V, W> {
         self.keep(key, kept).1
     }
 
-    /// Applies a change to the kept value, and to the value that the read under way will bring. Returns whether it
-    /// changed the kept value.
-    pub fn amend(&mut self, key: &K, change: Amendment<V>) -> bool {
+    /// Applies a change, made at `at` or before, to the kept value, and to the value that the read under way will
+    /// bring. Returns whether it changed the kept value.
+    pub fn amend(&mut self, key: &K, at: Moment, change: Amendment<V>) -> bool {
         let Some(slot) = self.slots.get_mut(key) else { return false };
         if let Some(read) = &mut slot.read {
-            read.amendments.push(Arc::clone(&change));
+            read.amendments.push((at, Arc::clone(&change)));
         }
         let Some(kept) = &mut slot.kept else { return false };
         let differs = change(&mut kept.value);

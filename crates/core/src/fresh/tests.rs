@@ -116,6 +116,34 @@ fn a_value_is_replaced_only_by_one_that_began_later() {
     assert_eq!(numbers.any(&1).unwrap().value, 2);
 }
 
+/// Adds to a value, as an own write does.
+fn add(numbers: &Numbers, key: u32, much: u64) {
+    numbers.amend(&key, move |value| {
+        *value += much;
+        true
+    });
+}
+
+/// The moment of a read of another process has the number of the last change before it, which may be small.
+#[tokio::test]
+async fn only_writes_after_the_moment_of_a_value_are_carried_into_it() {
+    let changes = Changes::new(Clock::stopped());
+    let numbers = Numbers::new(&changes, 10);
+    for (key, is_own) in [(1, true), (2, false)] {
+        let (writer, events) = (numbers.clone(), changes.clone());
+        let read = move |reading: super::Reading<u32, u64, Failed>| async move {
+            add(&writer, key, 1);
+            let now = events.now();
+            let began = if is_own { now } else { events.moment_at(now.at) };
+            add(&writer, key, 10);
+            drop(reading.land(100, began));
+        };
+        let need = changes.need(&[], Duration::from_secs(60));
+        let value = numbers.get(&key, need, read).await.unwrap().value;
+        assert_eq!(value, 110, "read by this process: {is_own}");
+    }
+}
+
 #[tokio::test]
 async fn a_failure_is_not_kept_and_a_panic_is_a_failure() {
     let changes = Changes::default();

@@ -4,7 +4,8 @@
 //! The files are those of the gateway, compiled a second time with the scheduler's lock and tasks in place of the real
 //! ones. These rules are checked: no caller that asks after a change was told gets a value whose read began before; no
 //! value is older than allowed; there is one read at a time for each key; every waiting caller gets an outcome, even
-//! when others leave; writes of the gateway itself are not undone by a read that was under way. May use: this folder.
+//! when others leave; writes of the gateway itself are not undone by a read that was under way; a record that was
+//! written and then removed elsewhere does not come back. May use: this folder.
 
 mod scenes;
 mod world;

@@ -16,12 +16,14 @@ enum Part {
     AskAndLeave,
     Change,
     Write,
+    /// The gateway writes. When that is acknowledged, others remove the record.
+    WriteAndRemove,
     Replace,
     Wait,
     Lose,
 }
 
-use Part::{Ask, AskAndLeave, Change, Lose, Replace, Wait, Write};
+use Part::{Ask, AskAndLeave, Change, Lose, Replace, Wait, Write, WriteAndRemove};
 
 async fn act(part: Part, world: Arc<World>) {
     match part {
@@ -36,6 +38,10 @@ async fn act(part: Part, world: Arc<World>) {
         }
         Change => world.change().await,
         Write => world.write().await,
+        WriteAndRemove => {
+            world.clone().write().await;
+            world.remove().await;
+        }
         Replace => world.replace().await,
         Wait => world.wait().await,
         Lose => world.lose().await,
@@ -115,6 +121,12 @@ fn reads_that_fail() {
 fn own_writes_that_are_carried_over() {
     explore("own writes that are carried over", &[Ask(MINUTE), Write, Ask(MINUTE)], 0);
     explore("own writes and others that change", &[Ask(MINUTE), Ask(MINUTE), Write, Write, Change, Wait], 0);
+}
+
+#[test]
+fn own_writes_that_others_undo() {
+    explore("own writes that others undo", &[Ask(MINUTE), Ask(MINUTE), WriteAndRemove], 0);
+    explore("own writes that others undo, and time", &[Ask(MINUTE), WriteAndRemove, Change, Wait], 0);
 }
 
 #[test]

@@ -19,7 +19,9 @@ pub struct Value {
     version: u64,
     /// Number of changes by the gateway itself.
     own: u64,
-    /// When the read began.
+    /// Number of the own write that wrote the record; zero without the record.
+    record: u64,
+    /// When the read began, or began anew.
     read_at: Instant,
 }
 
@@ -53,6 +55,9 @@ pub struct World {
     /// The same two counts for changes that the gateway itself writes and carries over.
     own: AtomicU64,
     carried: AtomicU64,
+    /// The record at the source, and the last one of which it was told that others removed it.
+    record: AtomicU64,
+    removed: AtomicU64,
     reading: AtomicBool,
     /// The source refuses the reads whose numbers this divides; zero for none.
     refused: u64,
@@ -96,34 +101,37 @@ impl World {
             told_at: AtomicU64::new(0),
             own: AtomicU64::new(0),
             carried: AtomicU64::new(0),
+            record: AtomicU64::new(0),
+            removed: AtomicU64::new(0),
             reading: AtomicBool::new(false),
             refused,
             turn: sync::Mutex::new(()),
         })
     }
 
-    /// Reads the source. The read shows the state of some moment, and takes a while before and after it.
+    /// Reads the source. The read shows the state of some moment, and takes a while before and after it. Some reads
+    /// begin anew at the source, and their value counts from then.
     async fn read(self: Arc<Self>, reading: Reading<u8, Value, Fault>) {
         let at_source = AtSource::begin(&self);
+        let number = reading.began().number;
+        yield_now().await;
+        let began = if number.is_multiple_of(2) { reading.began() } else { self.changes.now() };
         yield_now().await;
         let (version, own) = (self.version.load(SeqCst), self.own.load(SeqCst));
+        let record = self.record.load(SeqCst);
         yield_now().await;
         drop(at_source);
-        match reading.began().number {
-            number if self.refused != 0 && number.is_multiple_of(self.refused) => {
-                reading.fail(Fault::Refused(number))
-            }
-            _ => {
-                let read_at = reading.began().at;
-                reading.end(Ok(Value { version, own, read_at }));
-            }
+        if self.refused != 0 && number.is_multiple_of(self.refused) {
+            reading.fail(Fault::Refused(number));
+        } else {
+            drop(reading.land(Value { version, own, record, read_at: began.at }, began));
         }
     }
 
     /// Asks for a value that is younger than `max_age`, and checks the result.
     pub async fn ask(self: Arc<Self>, max_age: Duration) {
         let (told, told_at) = (self.told.load(SeqCst), self.told_at.load(SeqCst));
-        let carried = self.carried.load(SeqCst);
+        let (carried, removed) = (self.carried.load(SeqCst), self.removed.load(SeqCst));
         let before = self.changes.now();
         let need = self.changes.need(&voids(), max_age);
         let kept = match self.fresh.get(&KEY, need, |reading| Arc::clone(&self).read(reading)).await {
@@ -134,13 +142,14 @@ impl World {
                 return;
             }
         };
-        let Value { version, own, read_at } = kept.value;
+        let Value { version, own, record, read_at } = kept.value;
         assert!(kept.began.number > told_at, "a read that began before a change");
         assert!(version >= told, "the value shows {version} changes, and {told} were told before it was asked for");
         assert!(
             own >= carried,
             "the value shows {own} own writes, and {carried} were made before it was asked for"
         );
+        assert!(record == 0 || record > removed, "the record of write {record}, but {removed} was removed before");
         let age = before.at.saturating_duration_since(read_at);
         assert!(age.is_zero() || age < max_age, "{age:?} old, where {max_age:?} are allowed");
     }
@@ -157,12 +166,23 @@ impl World {
     /// Changes the source as the gateway does, and carries the change into the kept value and the read under way.
     pub async fn write(self: Arc<Self>) {
         let own = self.own.fetch_add(1, SeqCst) + 1;
+        self.record.store(own, SeqCst);
         yield_now().await;
         self.fresh.amend(&KEY, move |value| {
             value.own = value.own.max(own);
+            value.record = value.record.max(own);
             true
         });
         self.carried.fetch_max(own, SeqCst);
+    }
+
+    /// Removes the record at the source as others do, and then tells the change.
+    pub async fn remove(self: Arc<Self>) {
+        let record = self.record.swap(0, SeqCst);
+        yield_now().await;
+        let now = self.changes.tell(Changed::Project(Uuid::nil()));
+        self.removed.fetch_max(record, SeqCst);
+        self.told_at.fetch_max(now.number, SeqCst);
     }
 
     /// Changes the source as the gateway does, and puts the value that follows from the kept one in its place, unless
