@@ -90,3 +90,16 @@ fn the_proxy_takes_long_heads() {
     let text = std::fs::read_to_string(file).expect("the configuration of nginx");
     assert!(text.contains("    proxy_buffer_size 32k;\n    proxy_buffers 8 32k;\n"), "{text}");
 }
+
+/// Probes are asked for much more often than clients ask, so among them every failure would be rare.
+#[test]
+fn alerts_see_failures_among_probes_and_gateways_that_are_away() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = |file: &str| std::fs::read_to_string(root.join(file)).expect(file);
+    let (alerts, metrics) = (text("deploy/alerts.yaml"), text("docs/metrics.md"));
+    let expressions: Vec<&str> = alerts.lines().filter_map(|line| line.trim().strip_prefix("expr: ")).collect();
+    let failing = expressions.iter().find(|line| line.contains("status=\"5xx\"")).expect("a rule");
+    assert_eq!(failing.matches("operation!=\"health\"").count(), 2, "{failing}");
+    assert!(expressions.contains(&"up{job=\"causeway\"} == 0 or absent(causeway_build_info)"), "{expressions:#?}");
+    assert!(metrics.contains("  - job_name: causeway\n"), "the rule needs the name of the job");
+}

@@ -4,6 +4,7 @@ use super::arguments::{Outcome, SettingArgs, block_on, print_out, say, with_curr
 use crate::app;
 use crate::migration::{self, CountSelection, Counts, Report};
 use crate::plan::Plan;
+use crate::settings::most_similar;
 use crate::store::Store;
 use crate::usage::today;
 use clap::{Args, Subcommand};
@@ -114,8 +115,12 @@ fn counted(settings: &SettingArgs, wanted: &CountSelection, today: i64) -> Resul
     let plan = app::compile_plan(settings.mappings.as_deref()).map_err(|fault| fault.to_string())?;
     let is_unknown = |id: &&str| plan.operation(id).is_none() && plan.v1.by_id(id).is_none();
     if let Some(id) = wanted.operation.as_deref().filter(is_unknown) {
+        let names = plan.operations.iter().map(|operation| operation.id.as_str());
+        let names = names.chain(plan.v1.all().iter().map(|row| row.id.as_str()));
+        let near = most_similar(id, names).map(|near| format!("did you mean {near}? ")).unwrap_or_default();
         return Err(format!(
-            "--operation {id}: there is none of this name; `causeway migration --json` names those of v1"
+            "--operation {id}: there is none of this name; {near}`causeway operations` names those of v2, and \
+             mappings/v1/operations.toml of the source those of v1"
         ));
     }
     let read = async |store: &Store| Ok(Counts::read(store, &plan, wanted, today).await?);

@@ -166,6 +166,7 @@ mod tests {
         for variable in variables {
             let env = [(variable.clone(), "x".to_owned())];
             let loaded = Settings::load(LoadArgs { file: None, env, overrides: Vec::new() });
+            assert!(include_str!("../../docs/configuration.md").contains(&format!("`{variable}`")), "{variable}");
             let faults = loaded.err().map(|error| error.faults).unwrap_or_default();
             assert!(
                 faults.iter().all(|fault| fault.problem != "there is no such setting"),

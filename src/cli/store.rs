@@ -13,7 +13,7 @@ use crate::store::{
 };
 use crate::units::{micros, now_micros};
 use crate::v2::time;
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 use serde_json::json;
 use std::io::{BufWriter, ErrorKind, stdout};
 use std::path::{Path, PathBuf};
@@ -97,12 +97,13 @@ enum StoreCommand {
         settings: SettingArgs,
     },
     /// Decide whether a write whose answer was lost took place, if the gateway cannot tell; `store check` lists them
+    #[command(group(ArgGroup::new("outcome").required(true).args(["item", "drop"])))]
     Settle {
         /// Id of the write, as `store check` prints it
         #[arg(long, value_name = "ID")]
         write: Uuid,
         /// v1 has carried it out on this work item, which gets the type and values of the write
-        #[arg(long, value_name = "ID", conflicts_with = "drop", required_unless_present = "drop")]
+        #[arg(long, value_name = "ID")]
         item: Option<Uuid>,
         /// v1 has not carried it out; its type and values are dropped
         #[arg(long)]

@@ -2,11 +2,12 @@
 //!
 //! May use: `edge` (the certificate), `settings`, `asking`, `rights`, `report`.
 
-use super::asking::{ask, client_of};
+use super::asking::{ask, client, client_of};
 use super::report::Report;
 use super::rights::is_private;
 use crate::edge::Tls;
 use crate::settings::Settings;
+use http::header::WWW_AUTHENTICATE;
 use jiff::{SignedDuration, Timestamp};
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -22,8 +23,12 @@ pub(super) async fn look(settings: &Settings, report: &mut Report) {
     let fault = match TcpListener::bind(address) {
         Err(fault) => fault,
         Ok(_held) => {
-            report.fine(PART, format!("{address} is free; no gateway runs there"));
-            return operators(settings, report);
+            let found = format!(
+                "{address} is free; no gateway runs there (with socket activation systemd listens elsewhere: at the \
+                 address of the socket unit)"
+            );
+            report.fine(PART, found);
+            return operators(settings, report).await;
         }
     };
     match fault.kind() {
@@ -51,17 +56,33 @@ pub(super) async fn look(settings: &Settings, report: &mut Report) {
     report.fault(PART, format!("{address} is taken by another program, which is no causeway"), remedy);
 }
 
-/// Checks whether the operators' address is free. A running gateway uses it itself, so it is not checked then.
-fn operators(settings: &Settings, report: &mut Report) {
+/// Checks whether the operators' address is free. A gateway that runs at `listen.address` uses it itself, so it is not
+/// checked then. A gateway with socket activation runs elsewhere and uses it, too.
+async fn operators(settings: &Settings, report: &mut Report) {
     const PART: &str = "admin";
     let Some(address) = settings.admin.listen else { return };
     match TcpListener::bind(address) {
         Ok(_) => report.fine(PART, format!("{address} is free")),
+        Err(fault) if fault.kind() == ErrorKind::AddrInUse && is_for_operators(address).await => {
+            report.fine(PART, format!("the operators' listener of a gateway runs at {address}"));
+        }
         Err(fault) => {
             let remedy = "choose another address or port in the setting admin.listen";
             report.fault(PART, format!("{address} cannot be listened on: {fault}"), remedy);
         }
     }
+}
+
+/// Checks whether the operators' listener of a gateway answers at `address`: it asks for the token, or shows its start
+/// page.
+async fn is_for_operators(address: SocketAddr) -> bool {
+    let Ok(client) = client() else { return false };
+    let Ok(answer) = client.get(format!("http://{}/", reachable(address))).send().await else { return false };
+    let mut asked = answer.headers().get_all(WWW_AUTHENTICATE).iter();
+    if asked.any(|value| value.to_str().is_ok_and(|value| value.contains("realm=\"causeway operators\""))) {
+        return true;
+    }
+    answer.text().await.is_ok_and(|page| page.contains("<h1>Causeway, for operators</h1>"))
 }
 
 /// Checks whether the certificate can be used, until when, and who may read its key.

@@ -65,7 +65,9 @@ fn room(file: &Path, report: &mut Report) {
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     let found = format!("{} MiB are left on the disk of {}", free >> 20, folder.display());
     match free {
-        _ if free < TOO_LITTLE => report.fault(PART, found, "make room: without it every write is refused"),
+        _ if free < TOO_LITTLE => {
+            report.fault(PART, found, "make room: without it every write that needs the store is refused")
+        }
         _ if free < LITTLE => report.warn(PART, found, "make room before it runs out"),
         _ => {}
     }

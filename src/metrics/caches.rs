@@ -71,6 +71,10 @@ pub(super) fn store(store: &Store) -> Vec<Family> {
             "Connections to the store, by whether they are used",
         )
         .by("state", connections),
-        gauge("causeway_store_writable", "0 while the store can only be read or cannot be used, else 1", writable),
+        gauge(
+            "causeway_store_writable",
+            "0 while the store can only be read or cannot be used, and after a write that found its disk full; else 1",
+            writable,
+        ),
     ]
 }

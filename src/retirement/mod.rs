@@ -50,8 +50,8 @@ impl Retirement {
                 let names = plan.v1.all().iter().map(|row| row.id.as_str());
                 let near = most_similar(id, names).map(|near| format!("did you mean {near}? ")).unwrap_or_default();
                 return Err(format!(
-                    "{setting}: v1 has no operation {id}; {near}`causeway migration --json` names all, and \"{EVERY}\" \
-                     stands for each"
+                    "{setting}: v1 has no operation {id}; {near}mappings/v1/operations.toml of the source names \
+                     all, and \"{EVERY}\" stands for each"
                 ));
             }
         }

@@ -8,7 +8,7 @@ use super::counting::{Key, UnknownKeys, Usage, today};
 use crate::access::Access;
 use crate::context::{Context, Priority};
 use crate::settings::UsageSettings;
-use crate::store::{Store, StoreError, UsageRow};
+use crate::store::{Store, StoreError, UsageBound, UsageRow};
 use crate::v1::Budget;
 use std::time::Duration;
 use tokio::sync::Mutex;
@@ -108,11 +108,9 @@ impl Writer {
     async fn bound(&self) {
         let oldest = i64::from(today()) - self.settings.days as i64 + 1;
         match self.store.bound_usage(oldest, self.settings.rows as i64).await {
-            Ok(bound) if bound.folded > 0 => tracing::warn!(
-                folded = bound.folded,
-                dropped = bound.dropped,
-                "the table of counts is full (usage.rows): the least used rows are added up under `other`"
-            ),
+            Ok(bound) if bound.folded > 0 || bound.dropped > 0 => {
+                tracing::warn!(folded = bound.folded, dropped = bound.dropped, "{}", told(&bound))
+            }
             Ok(_) => {}
             Err(fault) => tracing::warn!(%fault, "the table of counts could not be kept within its bounds"),
         }
@@ -129,5 +127,40 @@ impl Writer {
             }
             tokio::time::sleep(PAUSE).await;
         }
+    }
+}
+
+/// Describes what was done to make room.
+fn told(bound: &UsageBound) -> String {
+    let UsageBound { folded, dropped, lost_calls, .. } = bound;
+    let mut told = format!(
+        "the table of counts is full (usage.rows): the least used rows ({folded}) are added up under `other`"
+    );
+    if *dropped > 0 {
+        told += &format!(
+            "; that is not enough, so the oldest rows ({dropped}) are removed, and their calls ({lost_calls}) are lost"
+        );
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lost_calls_are_told_in_words() {
+        let bound = UsageBound { folded: 1200, ..UsageBound::default() };
+        assert!(
+            told(&bound).ends_with("the least used rows (1200) are added up under `other`"),
+            "{}",
+            told(&bound)
+        );
+        let bound = UsageBound { dropped: 801, lost_calls: 24_029, ..bound };
+        assert!(
+            told(&bound).ends_with("rows (801) are removed, and their calls (24029) are lost"),
+            "{}",
+            told(&bound)
+        );
     }
 }

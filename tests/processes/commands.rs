@@ -386,10 +386,14 @@ async fn invalid_command_line_values_are_explained() {
             vec!["verify", "--against", "http://h", "--key", "k", "--workspace", "w", "--project", "WEB"],
             "it is no id",
         ),
+        (vec!["store", "settle", "--write", "00000000-0000-4000-8000-000000000000"], "<--item <ID>|--drop>"),
     ] {
         let (code, _, err) = run(&arguments).await;
         assert!(code == 2 && err.contains(words), "{err}");
     }
+    let (code, _, err) = run(&["migration", "--operation", "v1_state_list"]).await;
+    assert!(code == 1 && err.contains("did you mean v1_states_list?"), "{err}");
+    assert!(err.contains("mappings/v1/operations.toml"), "{err}");
     let create = ["oauth", "client", "create", "--upstream", "http://127.0.0.1:9", "--name", "x"];
     let scoped =
         [&create[..], &["--redirect-uri", "https://a.example/cb", "--scopes", "projects.state:read"]].concat();

@@ -2,7 +2,7 @@
 
 use super::child::Child;
 use super::commands::run;
-use super::support::gateway::serve_sandbox;
+use super::support::gateway::{Gateway, serve_sandbox};
 use super::support::planting::Planting;
 use super::support::redis::Redis;
 use super::tls::behind_tls;
@@ -177,7 +177,11 @@ async fn broken_settings_mappings_and_secrets_are_named() {
     set_up.finds(&[("brownout", unknown)], &[], expected).await;
     let over = "[{ operation = \"all\", from = \"2020-01-01\", until = \"2020-01-02\" }]";
     set_up.finds(&[("brownout", over)], &[], ["warning", "has passed and is ignored", ""]).await;
-    check_says(&[("brownout", unknown)], ["fault", "v1 has no operation v1_sattes_list", "migration --json"]).await;
+    check_says(
+        &[("brownout", unknown)],
+        ["fault", "v1 has no operation v1_sattes_list", "did you mean v1_states_list"],
+    )
+    .await;
     check_says(&[("brownout", over)], ["warning", "has passed and is ignored", "take it out"]).await;
     let plain = [("secrets.key_file", good.as_str()), ("public_url", "http://gateway.invalid")];
     set_up.finds(&plain, &[], ["fault", "shows keys and tokens", "use https"]).await;
@@ -446,6 +450,23 @@ async fn the_doctor_names_what_stands_before_the_gateway() {
         .await;
     let own = set_up.examined(&[("upstream.base_url", gateway.base()), ("listen.address", listening)], &[]).await.1;
     assert!(own.to_string().contains("is this gateway itself"), "{own:#}");
+}
+
+/// With socket activation a gateway runs at the address of the socket unit, and the setting `listen.address` is free.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_operators_listener_of_a_gateway_that_runs_elsewhere_is_no_fault() {
+    let set_up = SetUp::new().await;
+    let file = set_up.path("token");
+    std::fs::write(&file, "0123456789abcdef0123456789abcdef").unwrap();
+    let listen = ("admin.listen", "127.0.0.1:0");
+    for settings in [&[listen][..], &[listen, ("admin.token_file", file.as_str())]] {
+        let gateway = Gateway::sandboxed_with(Seed::Recorded, settings).await;
+        let address = gateway.operators().trim_start_matches("http://").to_owned();
+        set_up
+            .finds(&[("admin.listen", &address)], &[], ["fine", "the operators' listener of a gateway runs", ""])
+            .await;
+        set_up.finds(&[("admin.listen", &address)], &[], ["fine", "the address of the socket unit", ""]).await;
+    }
 }
 
 /// A proxy that changes words in a request's head, or waits for its whole body.

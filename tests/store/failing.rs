@@ -365,6 +365,8 @@ async fn a_full_disk_stops_writes_and_nothing_else() {
     for _ in 0..3 {
         assert_only_read(&store, written).await;
     }
+    // On a disk that is really full, the commits fail.
+    assert_eq!(store.engine().is_writable(), mounted.is_none());
     assert_eq!(store.findings().await.unwrap(), Vec::<String>::new());
     // When there is room again, the store works again by itself.
     match &mounted {
@@ -380,6 +382,7 @@ async fn a_full_disk_stops_writes_and_nothing_else() {
         }
     }
     define(&store, "room again").await.unwrap();
+    assert!(store.engine().is_writable());
     assert_eq!(store.catalogue(WORKSPACE).await.unwrap().types.len(), written + 1);
     store.close().await;
     let again = place.open().await;

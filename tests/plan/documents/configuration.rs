@@ -16,6 +16,10 @@ default, also where a later place has a value. Durations are written `500ms`, `3
 years (`87600h`); sizes as bytes, or `64KiB`, `1MiB`, `2GiB`. In environment variables lists are separated by commas. Lists of tables (`workflow`, `retirement`, `brownout`, `native.serve`)
 are written as TOML there and after `--set`, such as
 `CAUSEWAY_NATIVE__SERVE='[{ operations = [\"states\"], mode = \"native\" }]'`.
+
+The variable `CAUSEWAY_CONFIG` names the settings file as `--config` does. Variables that hold keys for commands are no
+settings: `CAUSEWAY_CHECK_KEY` (`check`, `doctor`), `CAUSEWAY_KEY` (`explain`, `verify`, `leave`), `CAUSEWAY_TARGET_KEY`
+(`leave`) and `CAUSEWAY_V1_KEY` (`key mint`).
 ";
 
 /// One setting of the documented defaults.

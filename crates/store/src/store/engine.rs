@@ -7,7 +7,7 @@
 //! once instead of waiting for the lock. PostgreSQL: `synchronous_commit` on, and writers of one workspace queue at
 //! its row. May use: `fresh`, `tally`, this folder.
 
-use super::error::{StoreError, is_undone};
+use super::error::{StoreError, is_of_full_disk, is_undone};
 use super::file_log::{Ending, Log, LogState, Writes};
 use super::file_mode::{READ_ONLY, creating, is_only_read, mode_is_automatic};
 use super::in_place::InPlace;
@@ -158,9 +158,10 @@ impl Engine {
         self.writable.is_behind() || self.peers.lease.is_away() || !self.in_place.is_kept()
     }
 
-    /// Checks whether the store can be written, as far as is known.
+    /// Checks whether the store can be written, as far as is known. After a write that found the disk of a SQLite store
+    /// full, it cannot until a write succeeds.
     pub fn is_writable(&self) -> bool {
-        !self.is_read_only() && !self.is_shut()
+        !self.is_read_only() && !self.is_shut() && !self.writable.is_full()
     }
 
     /// Returns the result of `work`, unless the database is found not to respond while `work` waits.
@@ -324,7 +325,11 @@ impl Writing {
         }
         let mut ended = Ended { ending: Some(ending), peers: &engine.peers, changed: &changed, told };
         let committing = async { Ok::<_, StoreError>(session.commit().await) };
-        let outcome = match engine.unless_unavailable(committing).await {
+        let committed = engine.unless_unavailable(committing).await;
+        if let Ok(committed) = &committed {
+            engine.writable.committed(committed.as_ref().is_err_and(is_of_full_disk));
+        }
+        let outcome = match committed {
             Ok(Ok(())) => Ok(()),
             Ok(Err(refused)) if is_undone(&refused) => Err(refused.into()),
             Ok(Err(lost)) => Err(StoreError::Undecided(lost.to_string())),

@@ -195,6 +195,13 @@ pub(super) fn is_undone(commit: &sqlx::Error) -> bool {
     !(code == "40003" || ["08", "57", "58", "XX"].iter().any(|class| code.starts_with(class)))
 }
 
+/// Checks whether a commit of SQLite failed because the disk is full (code 13). All other writes fail for this reason as
+/// well, so it is enough to look at commits.
+pub(super) fn is_of_full_disk(commit: &sqlx::Error) -> bool {
+    let sqlx::Error::Database(cause) = commit else { return false };
+    cause.try_downcast_ref::<PgDatabaseError>().is_none() && cause.code().is_some_and(|code| code == "13")
+}
+
 /// Checks whether SQLite may have written a transaction to its log although COMMIT failed with this code. When the
 /// disk does not confirm the log, or fails afterwards, the next process that opens the file finds the transaction in
 /// the log. When the log itself could not be written, the end of the transaction is missing, and it does not count.

@@ -14,6 +14,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(super) struct Writable {
     read_only: AtomicBool,
+    /// Whether the last write of a SQLite store failed because the disk is full.
+    full: AtomicBool,
     /// Time of the last check.
     looked: Mutex<Option<Instant>>,
     /// Time when the connections were last renewed; connections opened before are not used any more.
@@ -37,6 +39,16 @@ impl Writable {
     /// Checks whether the store is known to be read-only.
     pub(super) fn is_lost(&self) -> bool {
         self.read_only.load(Ordering::Relaxed)
+    }
+
+    /// Notes the outcome of a commit: whether it failed because the disk is full.
+    pub(super) fn committed(&self, full: bool) {
+        self.full.store(full, Ordering::Relaxed);
+    }
+
+    /// Checks whether the disk was full at the last write.
+    pub(super) fn is_full(&self) -> bool {
+        self.full.load(Ordering::Relaxed)
     }
 
     /// Checks whether the next check is due; of several callers at once only one gets true.

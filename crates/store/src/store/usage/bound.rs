@@ -15,6 +15,10 @@ const WRITERS_KEPT: i64 = 86_400 * 1_000_000;
 /// Time for which a caller without counts is remembered, in microseconds: the first request may still be in flight.
 const CALLERS_KEPT: i64 = 3600 * 1_000_000;
 
+/// Selects the rows of an operation before its last day with calls. In `ORDER BY`, SQLite would take seconds for this.
+const NOT_OF_LAST_DAY: &str =
+    "NOT (operation, day) IN (SELECT operation, MAX(day) FROM usage_count GROUP BY operation)";
+
 /// Numbers of rows that were removed to make room for new counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UsageBound {
@@ -22,13 +26,16 @@ pub struct UsageBound {
     pub old: u64,
     /// Least used rows, added up under `other`.
     pub folded: u64,
-    /// Rows that had to be removed completely; the calls they counted are lost.
+    /// Rows that had to be removed completely.
     pub dropped: u64,
+    /// Calls that these rows counted; they are lost.
+    pub lost_calls: i64,
 }
 
 impl Store {
     /// Removes days before `oldest`, and reduces the table to at most `most` rows. The least used rows are added up
-    /// under `other`, by day and operation, so that sums stay; rows that are still too many are removed.
+    /// under `other`, by day, operation and class, so that sums stay. When rows are still too many, the oldest are
+    /// removed; those of the last day of an operation are removed last, because they show that it was called.
     pub async fn bound_usage(&self, oldest: i64, most: i64) -> Result<UsageBound, StoreError> {
         let mut writing = self.engine.writing().await?;
         let old = writing.run(query("DELETE FROM usage_count WHERE day < $1", &[&oldest])).await?;
@@ -55,10 +62,14 @@ impl Store {
                 same
             });
             add(&mut writing, &rows).await?;
-            let still = count(&mut writing).await? - most;
-            if still > 0 {
-                let rows = take(&mut writing, "1 = 1 ORDER BY day, calls, operation, class", still).await?;
-                bound.dropped = rows.len() as u64;
+            for which in [NOT_OF_LAST_DAY, "1 = 1"] {
+                let still = count(&mut writing).await? - most;
+                if still > 0 {
+                    let oldest = format!("{which} ORDER BY day, calls, operation, class");
+                    let rows = take(&mut writing, &oldest, still).await?;
+                    bound.dropped += rows.len() as u64;
+                    bound.lost_calls += rows.iter().map(|row| row.calls).sum::<i64>();
+                }
             }
         }
         writing.commit().await?;
