@@ -1,7 +1,7 @@
 //! Creating, editing and deleting: shapes, rules, permissions, and the stored fields.
 
 use super::*;
-use crate::support::past_gateway::until_not_kept;
+use crate::support::past_gateway::{in_web, until_not_kept};
 
 const KEYS: [&str; 11] = [
     "id",
@@ -55,6 +55,22 @@ async fn a_comment_is_posted_read_edited_and_deleted() {
     gateway.get("bob", &one).await.expect_problem(404, "resource_not_found");
     gateway.patch("bob", &one, json!({})).await.expect_problem(404, "resource_not_found");
     assert!(gateway.get("ada", &comments()).await.expect(200).data().is_empty());
+}
+
+/// Somebody else has deleted it on v1.
+#[tokio::test]
+async fn a_write_to_a_comment_that_is_gone_drops_the_list_that_shows_it() {
+    let gateway = gateway().await;
+    for method in ["PATCH", "DELETE"] {
+        let gone = said(&gateway, "ada", "gone").await;
+        let shows = async || gateway.get("ada", &comments()).await.expect(200).column("id").contains(&json!(gone));
+        assert!(shows().await, "{method}");
+        in_web(gateway.sandbox(), "DELETE", &format!("work-items/{ITEM}/comments/{gone}/"), &Value::Null);
+        let change = (method == "PATCH").then(|| json!({"comment_html": "<p>b</p>"}));
+        let refused = gateway.send_with("ada", method, &comment(&gone), change.as_ref(), &[]).await;
+        refused.expect_problem(404, "resource_not_found");
+        assert!(!shows().await, "{method}");
+    }
 }
 
 #[tokio::test]

@@ -88,7 +88,11 @@ MEANING = [
         r"custom properties are not switched on in this project",
         "chapter 12.2: fields go with the type",
     ),
-    (r"custom_fields\..*", r"is no custom property of the work item's type", "chapter 12.2: fields go with the type"),
+    (
+        r"custom_fields\..*",
+        r"is no custom property of the work item's type|is switched off \(`is_active` is false\)",
+        "chapter 12.2: fields go with the type",
+    ),
     (r"custom_fields\.\w+", r"is required", "chapter 12.2: required properties of the type"),
     (
         r"custom_fields\.[\s\S]+",

@@ -1,7 +1,7 @@
 //! Archive and unarchive.
 
 use crate::support::past_gateway::in_web;
-use crate::work_items::world::{ARCHIVED, ITEMS, id, new_item, one, recorded};
+use crate::work_items::world::{ARCHIVED, ITEMS, id, new_item, one, recorded, steps};
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -43,6 +43,42 @@ async fn an_item_that_was_just_answered_with_404_is_not_written_to() {
     }
 }
 
+/// Somebody else has deleted it on v1.
+#[tokio::test]
+async fn a_write_that_v1_answers_with_404_makes_lists_ask_for_the_item() {
+    for (method, verb) in [("PATCH", ""), ("DELETE", ""), ("POST", "archive/")] {
+        let gateway = recorded().await;
+        let item = new_item(&gateway, json!({"name": "n"})).await.json["id"].clone();
+        let list = format!("{ITEMS}?search=n");
+        let shows = async || gateway.get("ada", &list).await.expect(200).column("id").contains(&item);
+        assert!(shows().await, "the index has it");
+        let id = item.as_str().expect("an id");
+        in_web(gateway.sandbox(), "DELETE", &format!("work-items/{id}/"), &Value::Null);
+        let path = format!("{}{verb}", one(id));
+        let body = (method != "DELETE").then(|| json!({"name": "m"}));
+        let refused = gateway.send_with("ada", method, &path, body.as_ref(), &[]).await;
+        refused.expect_problem(404, "resource_not_found");
+        assert!(!shows().await, "{method} {path}");
+    }
+}
+
+/// The index has not noticed that v1 shows the item again, so the gateway has nothing to send for the unarchive.
+#[tokio::test]
+async fn an_item_that_came_back_past_the_gateway_is_listed_after_its_unarchive() {
+    let gateway = recorded().await;
+    let item = new_item(&gateway, json!({"name": "n"})).await.text("id");
+    let list = format!("{ITEMS}?search=n");
+    let shows = async || gateway.get("ada", &list).await.expect(200).column("id").contains(&json!(item));
+    assert!(shows().await);
+    gateway.post("ada", &format!("{}archive/", one(&item)), json!({})).await.expect(200);
+    assert!(!shows().await);
+    in_web(gateway.sandbox(), "PATCH", &format!("work-items/{item}/"), &json!({"archived_at": null}));
+    gateway.sandbox().clear_journal();
+    gateway.post("ada", &format!("{}unarchive/", one(&item)), json!({})).await.expect(200);
+    assert_eq!(steps(&gateway), ["GET work-items"]);
+    assert!(shows().await);
+}
+
 /// v1 lists an archived item in no cycle or module, and the gateway may have read that list while it was archived.
 #[tokio::test]
 async fn an_item_that_comes_back_is_in_its_cycle_and_module_at_once() {
@@ -57,15 +93,20 @@ async fn an_item_that_comes_back_is_in_its_cycle_and_module_at_once() {
         let field = kind.trim_end_matches('s');
         let within = format!("{ITEMS}?{field}_id={set}");
         let without = format!("{ITEMS}?{field}_id__isnull=true&search=n");
-        gateway.post("ada", &format!("{}archive/", one(&item)), json!({})).await.expect(200);
-        for list in [&within, &without] {
-            let listed = gateway.get("ada", list).await.expect(200);
-            assert!(listed.data().iter().all(|row| row["id"] != item), "{list}");
-        }
-        gateway.post("ada", &format!("{}unarchive/", one(&item)), json!({})).await.expect(200);
-        for (list, is_there) in [(&within, true), (&without, false)] {
-            let listed = gateway.get("ada", list).await.expect(200);
-            assert_eq!(listed.data().iter().any(|row| row["id"] == item), is_there, "{list}");
+        for past_the_gateway in [false, true] {
+            gateway.post("ada", &format!("{}archive/", one(&item)), json!({})).await.expect(200);
+            for list in [&within, &without] {
+                let listed = gateway.get("ada", list).await.expect(200);
+                assert!(listed.data().iter().all(|row| row["id"] != item), "{list}");
+            }
+            if past_the_gateway {
+                in_web(gateway.sandbox(), "PATCH", &format!("work-items/{item}/"), &json!({"archived_at": null}));
+            }
+            gateway.post("ada", &format!("{}unarchive/", one(&item)), json!({})).await.expect(200);
+            for (list, is_there) in [(&within, true), (&without, false)] {
+                let listed = gateway.get("ada", list).await.expect(200);
+                assert_eq!(listed.data().iter().any(|row| row["id"] == item), is_there, "{list}");
+            }
         }
     }
 }

@@ -72,6 +72,50 @@ async fn a_write_whose_answer_fails_is_not_reported_as_refused() {
     gateway.post("ada", &archive, json!({})).await.expect_problem(502, "upstream_error");
 }
 
+/// Expands every parent as v1 expands null (trap 49). No recording shows an expanded parent that v1 hides.
+fn no_parent(_: &Method, path: &str, _: &mut u16, body: &mut Value) {
+    let empty = |row: &mut Value| {
+        if row["parent"].is_object() {
+            row["parent"] = json!({});
+        }
+    };
+    if path.contains("/work-items/") {
+        match body["results"].as_array_mut() {
+            Some(rows) => rows.iter_mut().for_each(empty),
+            None => empty(body),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_hidden_parent_that_v1_does_not_expand_is_not_shown_as_none() {
+    let scene = Scene::new().await;
+    let gateway = &scene.gateway;
+    let child = format!("{ARCHIVED}{}/", id('e', 15));
+    // As many as one walk through the list finds.
+    for number in 1..=4 {
+        let parent = json!({"name": format!("parent {number}")});
+        let parent = gateway.post("ada", ITEMS, parent).await.expect(201).text("id");
+        let below = json!({"name": "child", "parent_id": parent});
+        gateway.post("ada", ITEMS, below).await.expect(201);
+        let through = one(&parent).replace("/api/v2/", "/api/v1/");
+        gateway.patch("ada", &through, json!({"archived_at": "2026-11-20"})).await.expect(200);
+    }
+    let expanded = [
+        format!("{child}?expand=parent"),
+        format!("{ARCHIVED}?expand=parent"),
+        format!("{ITEMS}?search=child&expand=parent"),
+    ];
+    for path in &expanded {
+        gateway.get("ada", path).await.expect(200);
+    }
+    scene.answer_with(no_parent);
+    for path in &expanded {
+        gateway.get("ada", path).await.expect_problem(502, "upstream_error");
+    }
+    gateway.get("ada", &child).await.expect(200);
+}
+
 #[tokio::test]
 async fn a_set_that_is_none_is_no_set_from_which_v1_dropped_somebody() {
     let scene = Scene::new().await;

@@ -248,9 +248,10 @@ async fn parents(job: &InProject<'_>, items: &[Item]) -> Result<Vec<Expanded>, R
     }
     if unknown.len() > SINGLE_READS {
         known.extend(walk(job, &unknown).await?);
-    } else {
-        for (id, child) in unknown {
-            known.insert(id, read(job, id, child).await?);
+    }
+    for (id, child) in unknown {
+        if let Entry::Vacant(place) = known.entry(id) {
+            place.insert(read(job, id, child).await?);
         }
     }
     let shown = Leaves(known.iter().map(|(id, parent)| (*id, written_once(parent))).collect());
@@ -263,6 +264,9 @@ fn parent(id: Uuid, name: &str, sequence_id: i64) -> Value {
 
 /// Returns one parent. The store knows the name of a hidden parent that was archived through the gateway in the same
 /// project. Any other hidden parent is shown only by its child, without a name (trap 50, `lists_expand_parent`).
+///
+/// # Errors
+/// `upstream_error` when the child does not show it either: null would mean that there is no parent.
 async fn read(job: &InProject<'_>, id: Uuid, child: Uuid) -> Result<Value, Refusal> {
     match job.read_item(id).await {
         Ok(item) => Ok(parent(id, &item.name, item.sequence_id)),
@@ -272,7 +276,11 @@ async fn read(job: &InProject<'_>, id: Uuid, child: Uuid) -> Result<Value, Refus
             }
             let child = job.read_record_fields(child, CHILD).await?;
             let row = Row::deserialize(&child).map_err(Refusal::internal)?;
-            Ok(row.hidden_parent().map(|(_, value)| value).unwrap_or_default())
+            let shown = row.hidden_parent().filter(|(above, _)| *above == id);
+            shown.map(|(_, value)| value).ok_or_else(|| {
+                let cause = format!("{} does not expand its parent {id}", row.id);
+                Refusal::upstream("The parent of a work item could not be read.", cause)
+            })
         }
         Err(other) => Err(other),
     }

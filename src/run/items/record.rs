@@ -133,7 +133,7 @@ impl InProject<'_> {
 
     /// Makes the index of the project stale if it shows the item, which v1 has just answered with 404. Otherwise a write
     /// would go on with the row: v1 accepts writes to items that it does not show (traps 36, 53).
-    fn doubt_row(&self, id: Uuid) {
+    pub(in crate::run) fn doubt_row(&self, id: Uuid) {
         let is_shown = |scope: Scope| self.runner.indexes.peek(&scope).is_some_and(|index| index.get(id).is_some());
         if self.index_scope().is_ok_and(is_shown) {
             self.runner.changes.tell(Changed::WorkItems(self.card.id));

@@ -1,6 +1,7 @@
 //! Reads: a page of a collection, or one record of it. May use: what `run` may use.
 
 use crate::boxed::boxed;
+use crate::fresh::Kept;
 use crate::plan::{ReadOneBy, Resource};
 use crate::refusal::Refusal;
 use crate::run::job::Job;
@@ -82,6 +83,22 @@ pub(in crate::run) async fn read_addressed_record(job: &Job) -> Result<Arc<Held>
     let (required, held) = tokio::join!(job.check_required_record(), read(job));
     required?;
     held
+}
+
+/// Like [`read_addressed_record`], for a write that has the list `kept` in hand: the list is dropped when it shows a
+/// record that is not there any more.
+pub(in crate::run) async fn read_to_write(
+    job: &Job,
+    kept: Option<Kept<Arc<Collection>>>,
+) -> Result<Arc<Held>, Refusal> {
+    let read = read_addressed_record(job).await;
+    if let Err(Refusal::NotFound { .. }) = read {
+        let id = job.pk()?;
+        if kept.is_some_and(|kept| kept.value.get(id).is_some()) {
+            job.drop_kept();
+        }
+    }
+    read
 }
 
 async fn read(job: &Job) -> Result<Arc<Held>, Refusal> {

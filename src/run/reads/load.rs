@@ -117,10 +117,13 @@ impl Job {
     }
 
     /// Drops the cached collection, also during a write that has it in hand: v1 has just answered with 404 for a record
-    /// that it showed before.
+    /// that it showed before. An index that shows it becomes stale.
     pub(in crate::run) fn drop_kept(&self) {
         if let Ok(place) = self.place_of(self.resource()) {
             self.runner.changes.tell(place.itself());
+        }
+        if let (Some(within), Ok(id)) = (self.in_project(), self.pk()) {
+            within.doubt_row(id);
         }
     }
 

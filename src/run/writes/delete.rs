@@ -26,7 +26,7 @@ pub(in crate::run) async fn delete(job: &Job) -> Result<Reply, Refusal> {
     let was_there = write.before().is_some_and(|kept| job.pk().is_ok_and(|id| kept.value.get(id).is_some()));
     let is_unseen = job.operation().reads_first && !was_there;
     if is_unseen || job.operation().may.is_some() || job.resource().requires.is_some() {
-        let stored = list::read_addressed_record(job).await?;
+        let stored = list::read_to_write(job, write.latest()).await?;
         rules::may_write(job, &stored).await?;
         return delete_now(job, write, true).await;
     }

@@ -331,6 +331,34 @@ async fn in_workspace_mode_the_context_says_what_holds() {
     assert!(stored.is_empty());
 }
 
+/// The specification takes such a property out of circulation.
+#[tokio::test]
+async fn the_values_of_a_property_that_is_switched_off_are_hidden_until_it_is_on_again() {
+    let place = Place::new().await;
+    let task = place.enabled().await;
+    let text = place.new_property(task, property("text", "TEXT")).await;
+    let body = json!({"name": "n", "custom_fields": {"text": "a"}});
+    let item = one(&place.gateway.post("ada", ITEMS, body).await.expect(201).text("id"));
+    for is_active in [false, true] {
+        let change = members(json!({"is_active": is_active}));
+        place.edit(|edit| edit.update_property(text, &change)).await.expect("a change");
+        let read = place.gateway.get("ada", &item).await.expect(200);
+        assert_eq!(read.json["custom_fields"].get("text").is_some(), is_active, "{}", read.json);
+        if is_active {
+            assert_eq!(read.json["custom_fields"]["text"]["value"], "a");
+            continue;
+        }
+        for value in [json!("b"), Value::Null] {
+            let body = json!({"custom_fields": {"other": "b", "text": value}});
+            let refused = place.gateway.patch("ada", &item, body).await.expect_problem(400, "validation_error");
+            assert_eq!(refused.error_fields(), ["custom_fields.other", "custom_fields.text"]);
+            let message = |index: usize| refused.json["errors"][index]["message"].as_str().unwrap_or_default();
+            assert_eq!(message(0), "is no custom property of the work item's type");
+            assert_eq!(message(1), "is switched off (`is_active` is false)");
+        }
+    }
+}
+
 #[tokio::test]
 async fn values_without_records_behind_them_cost_nothing() {
     let place = Place::new().await;

@@ -1,6 +1,7 @@
 //! Writes in two stores whose answer is lost: finished, dropped or reported, never half.
 
 use super::Place;
+use crate::support::past_gateway::in_web;
 use crate::work_items::world::{ITEMS, one};
 use causeway::store::IntentState;
 use serde_json::{Value, json};
@@ -289,6 +290,79 @@ async fn a_delete_whose_answer_is_lost_takes_the_values() {
     place.gateway.get("ada", &one(&made)).await.expect(404);
     assert!(open(&place).await.is_empty());
     assert!(place.store.values_of(made.parse().unwrap()).await.unwrap().is_empty());
+}
+
+/// A gateway with an item whose DELETE v1 did not get, and the item's id. v1 may still carry the delete out.
+async fn with_lost_delete() -> (Place, String) {
+    let place = with_text(&[("store.late_write", "1h")]).await;
+    let item = place.gateway.post("ada", ITEMS, named("n")).await.expect(201).text("id");
+    place.wire.swallow("DELETE");
+    place.gateway.delete("ada", &one(&item)).await.expect_problem(504, "upstream_timeout");
+    assert_eq!(open(&place).await, [IntentState::Lost]);
+    (place, item)
+}
+
+/// While v1 shows the item, nothing of it was removed.
+#[tokio::test]
+async fn a_lost_delete_blocks_nobody_while_v1_shows_the_item() {
+    let (place, id) = with_lost_delete().await;
+    let item = one(&id);
+    let read = place.gateway.get("bob", &item).await.expect(200);
+    assert_eq!(read.json["custom_fields"]["text"]["value"], "n");
+    for list in [ITEMS.to_owned(), format!("{ITEMS}?type_id={}", read.text("type_id"))] {
+        let listed = place.gateway.get("bob", &list).await.expect(200);
+        assert!(listed.column("id").contains(&read.json["id"]), "{list}");
+    }
+    let values = json!({"custom_fields": {"text": "m"}});
+    let changed = place.gateway.patch("bob", &item, values).await.expect(200);
+    assert_eq!(changed.json["custom_fields"]["text"]["value"], "m");
+    // Once it is hidden, v1 would not show whether it was deleted too.
+    let archive = format!("{item}archive/");
+    place.gateway.post("ada", &archive, json!({})).await.expect_problem(503, "store_unavailable");
+    assert_eq!(open(&place).await, [IntentState::Lost]);
+    place.gateway.delete("ada", &item).await.expect(204);
+    assert!(open(&place).await.is_empty());
+    let id = id.parse().unwrap();
+    assert!(place.store.values_of(id).await.unwrap().is_empty());
+    assert!(!place.store.project_items(super::web()).await.unwrap().knows(id));
+}
+
+#[tokio::test]
+async fn two_lost_deletes_end_with_the_item() {
+    let (place, id) = with_lost_delete().await;
+    let values = json!({"custom_fields": {"text": "m"}});
+    place.gateway.patch("ada", &one(&id), values).await.expect(200);
+    place.wire.lose_unfound("DELETE");
+    place.gateway.delete("ada", &one(&id)).await.expect_problem(504, "upstream_timeout");
+    assert_eq!(open(&place).await, [IntentState::Lost; 2]);
+    place.gateway.get("ada", &one(&id)).await.expect(404);
+    assert!(open(&place).await.is_empty());
+    assert!(place.store.values_of(id.parse().unwrap()).await.unwrap().is_empty());
+}
+
+/// v1's own users may have archived the item since.
+#[tokio::test]
+async fn a_lost_delete_takes_no_values_that_were_written_after_it() {
+    let (place, id) = with_lost_delete().await;
+    let values = json!({"custom_fields": {"text": "m"}});
+    place.gateway.patch("ada", &one(&id), values).await.expect(200);
+    let v1 = format!("work-items/{id}/");
+    in_web(&place.sandbox, "PATCH", &v1, &json!({"archived_at": "2026-11-20"}));
+    place.gateway.get("ada", &one(&id)).await.expect(404);
+    assert!(open(&place).await.is_empty());
+    in_web(&place.sandbox, "PATCH", &v1, &json!({"archived_at": null}));
+    let read = place.gateway.get("ada", &one(&id)).await.expect(200);
+    assert_eq!(read.json["custom_fields"]["text"]["value"], "m");
+}
+
+#[tokio::test]
+async fn a_lost_delete_is_dropped_when_v1_can_no_longer_do_it() {
+    let (mut place, id) = with_lost_delete().await;
+    place.settings = NOW.to_vec();
+    place.restart().await;
+    let read = place.gateway.get("ada", &one(&id)).await.expect(200);
+    assert_eq!(read.json["custom_fields"]["text"]["value"], "n");
+    assert!(open(&place).await.is_empty());
 }
 
 #[tokio::test]

@@ -62,17 +62,8 @@ impl Catalogue {
     /// Returns the active properties that apply to items of the type in the project: first the attached ones in
     /// attachment order, then those that a context brings. Empty for a type that is not available there.
     pub fn applicable(&self, project: Uuid, type_id: Uuid) -> Vec<Applicable> {
-        let Some(kind) = self.type_on_project(project, type_id) else { return Vec::new() };
-        let mut properties = self.attached(type_id);
         let contexts = ByProperty::of(self);
-        if kind.project.is_none() {
-            for property in self.properties_of(None) {
-                let brought = || contexts.bring(property.id, project, type_id);
-                if !self.is_attached(type_id, property.id) && brought() {
-                    properties.push(Arc::clone(property));
-                }
-            }
-        }
+        let mut properties = self.reaching(project, type_id, &contexts);
         properties.retain(|property| property.is_active);
         let own = properties.iter().filter(|property| property.project.is_some()).map(|property| property.id);
         let mut options = self.options_of_many(&own.collect());
@@ -82,6 +73,33 @@ impl Catalogue {
             self.apply(property, options, context)
         };
         properties.into_iter().filter_map(apply).collect()
+    }
+
+    /// Returns the names of the properties that would apply to items of the type in the project if they were active.
+    pub fn switched_off(&self, project: Uuid, type_id: Uuid) -> HashSet<String> {
+        let contexts = ByProperty::of(self);
+        let mut properties = self.reaching(project, type_id, &contexts);
+        properties.retain(|property| {
+            let resolves = || contexts.resolve(property.id, project, type_id).is_some();
+            !property.is_active && (property.project.is_some() || resolves())
+        });
+        properties.iter().map(|property| property.name.clone()).collect()
+    }
+
+    /// Returns the properties, also inactive ones, on the type in the project: first the attached ones in attachment
+    /// order, then those that a context brings.
+    fn reaching(&self, project: Uuid, type_id: Uuid, contexts: &ByProperty<'_>) -> Vec<Arc<Property>> {
+        let Some(kind) = self.type_on_project(project, type_id) else { return Vec::new() };
+        let mut properties = self.attached(type_id);
+        if kind.project.is_none() {
+            for property in self.properties_of(None) {
+                let brought = || contexts.bring(property.id, project, type_id);
+                if !self.is_attached(type_id, property.id) && brought() {
+                    properties.push(Arc::clone(property));
+                }
+            }
+        }
+        properties
     }
 
     /// Applies a property. `options` are those of a project property; `context` is that of a workspace property.

@@ -12,6 +12,7 @@ use crate::translate::html;
 use crate::v2::body::Given;
 use crate::v2::value::trimmed;
 use serde_json::{Map, Value};
+use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -115,10 +116,12 @@ fn wished(
     let (mut wished, sent) = (Vec::new(), BodyFields::of(body));
     let by_name: HashMap<&str, &Arc<Applicable>> =
         applicable.iter().rev().map(|one| (one.property.name.as_str(), one)).collect();
+    let switched_off = LazyCell::new(|| type_id.map(|id| catalogue.switched_off(project, id)).unwrap_or_default());
     for (name, value) in fields {
         let field = format!("custom_fields.{name}");
         let Some(property) = by_name.get(name.as_str()).copied() else {
             let why = match type_id {
+                Some(_) if switched_off.contains(name) => "is switched off (`is_active` is false)",
                 Some(_) => "is no custom property of the work item's type",
                 None => "cannot be set on a work item without a type",
             };

@@ -21,10 +21,10 @@ mod types;
 
 pub(in crate::run) use asked::{Asked, ask};
 pub(in crate::run) use begun::WriteUnderWay;
-pub(in crate::run) use missing::mark_absences;
+pub(in crate::run) use missing::{mark_absences, note_absence};
 pub(in crate::run) use pairing::Pairing;
 pub(in crate::run) use rich_text::RichTexts;
-pub(in crate::run) use settle::{Newest, drop_undecided, newest, note_absence, settle_all, settle_open_writes};
+pub(in crate::run) use settle::{Newest, drop_undecided, newest, settle_all, settle_open_writes};
 pub(in crate::run) use shown::custom_fields;
 pub(in crate::run) use source::ItemSource;
 pub(in crate::run) use types::{asked as asked_type, expanded};

@@ -2,8 +2,8 @@
 //!
 //! A request that is about to show an item settles the open writes about it first, so that no client sees half of
 //! a write. It waits for writes whose request still runs. A write that v1's data do not decide is reported. The item
-//! then answers `store_unavailable` until a write of its type or values, or an operator, decides it. May use: what
-//! `run` may use.
+//! then answers `store_unavailable` until a write of its type or values, or an operator, decides it. A lost delete
+//! stays open too, but blocks nobody: while v1 shows the item, nothing of it was removed. May use: what `run` may use.
 
 use super::source::ItemSource;
 use crate::index::Index;
@@ -52,7 +52,7 @@ impl Newest {
 /// turn: no other write through a gateway changes the items meanwhile.
 ///
 /// # Errors
-/// `store_unavailable` while a write about one of them is not settled.
+/// `store_unavailable` while a create or change of one of them is not settled.
 pub(in crate::run) async fn settle_open_writes(
     job: &InProject<'_>,
     items: &[Item],
@@ -76,7 +76,8 @@ pub(super) struct Reading<'r> {
 /// the items must be read again because of such a write.
 ///
 /// # Errors
-/// `store_unavailable` while a write about one of them is not settled; after `patience` also when it still runs.
+/// `store_unavailable` while a create or change of one of them is not settled; after `patience` also while any write
+/// about one of them still runs.
 pub(super) async fn settled(
     job: &InProject<'_>,
     items: &[Item],
@@ -105,19 +106,21 @@ pub(super) async fn settled(
             Some(reading) => Arc::new(recorded.with_types_of(reading.before, &earlier)),
             None => recorded,
         };
-        let is_not_shown_yet =
-            |intent: &Intent| reading.is_some() && is_running(job, intent) && is_to_come(intent, items);
         let open = recorded.open.iter().filter(|intent| concerns(job, intent, items, &recorded));
-        let open: Vec<&Intent> = open.filter(|intent| !is_not_shown_yet(intent)).collect();
+        let (mut running, mut left): (Vec<&Intent>, Vec<&Intent>) =
+            open.partition(|intent| is_running(job, intent));
+        running.retain(|intent| reading.is_none() || !is_to_come(intent, items));
         // Older data decide nothing.
         let decides = !job.call.ctx.meter.is_stale();
-        if open.is_empty() {
+        let ends = |intent: &Intent| decides && is_late(job, intent, source.is_index());
+        left.retain(|intent| intent.kind != IntentKind::Delete || ends(intent));
+        if running.is_empty() && left.is_empty() {
             if decides {
                 unmark_missing(job, items, &recorded).await?;
             }
             return Ok(Some(shown(recorded)));
         }
-        if open.iter().any(|intent| is_running(job, intent)) {
+        if !running.is_empty() {
             if began.elapsed() > patience {
                 return Err(Refusal::WriteUndecided);
             }
@@ -127,13 +130,13 @@ pub(super) async fn settled(
         }
         // A request that ran until a moment ago may have ended its write after it was seen open.
         let still_open = Arc::clone(&store.project_items(project).await?.open);
-        if open.iter().any(|intent| !still_open.iter().any(|open| open.id == intent.id)) {
+        if left.iter().any(|intent| !still_open.iter().any(|open| open.id == intent.id)) {
             continue;
         }
         if !decides {
             return Err(Refusal::WriteUndecided);
         }
-        if !end(job, &open, items, source, &recorded, &mut listed).await? {
+        if !end(job, &left, items, source, &recorded, &mut listed).await? {
             return Ok(Some(shown(recorded)));
         }
     }
@@ -236,17 +239,18 @@ fn is_written_elsewhere(job: &InProject<'_>, items: &[Item], source: ItemSource,
     })
 }
 
-/// Settles all open writes of the project; returns whether one is left whose item a list may show.
+/// Settles all open writes of the project; returns whether one is left that may change the type of a shown item.
 pub(in crate::run) async fn settle_all(job: &InProject<'_>) -> Result<bool, Refusal> {
     let (store, mut listed) = (&job.runner.store, Listed::default());
     'anew: loop {
         let (recorded, mut left) = (store.project_items(job.card.id).await?, false);
         for intent in recorded.open.iter().filter(|intent| !is_running(job, intent)) {
+            let sets_type = intent.kind != IntentKind::Delete;
             match intent.item {
                 Some(id) => match Box::pin(job.read_item(id)).await {
                     // Older data decide nothing.
-                    Ok(_) if job.call.ctx.meter.is_stale() => left = true,
-                    Ok(item) => left |= !settle_change(job, intent, &item, false).await?,
+                    Ok(_) if job.call.ctx.meter.is_stale() => left |= sets_type,
+                    Ok(item) => left |= !settle_change(job, intent, &item, false).await? && sets_type,
                     // The read itself has noted the absence.
                     Err(Refusal::NotFound { .. }) => {}
                     Err(refusal) => return Err(refusal),
@@ -278,32 +282,6 @@ pub(in crate::run) async fn drop_undecided(job: &InProject<'_>, item: Uuid) {
     if let Err(refusal) = dropped.await {
         tracing::warn!(%item, code = refusal.code(), "an older write that is obsolete could not be dropped");
     }
-}
-
-/// Notes that v1 shows no such live item to a single read: a delete under way has happened; other recorded data are
-/// kept, because the item may return.
-pub(in crate::run) async fn note_absence(job: &InProject<'_>, id: Uuid) {
-    if let Err(refusal) = try_note_absence(job, id).await {
-        tracing::warn!(item = %id, code = refusal.code(), "the absence of an item could not be noted");
-    }
-}
-
-async fn try_note_absence(job: &InProject<'_>, id: Uuid) -> Result<(), Refusal> {
-    let card = job.card;
-    let store = &job.runner.store;
-    let recorded = store.project_items(card.id).await?;
-    if !recorded.knows(id) {
-        return Ok(());
-    }
-    let mut about = recorded.open.iter().filter(|intent| intent.item == Some(id));
-    if let Some(intent) = about.find(|intent| intent.kind == IntentKind::Delete) {
-        if !is_running(job, intent) {
-            store.settle_left(intent, Settled::Purged(id)).await?;
-        }
-    } else if !recorded.missing.contains(&id) && !recorded.archived.contains(&id) {
-        store.mark_missing(card.id, &[id], &[], now_micros()).await?;
-    }
-    Ok(())
 }
 
 /// Removes the mark "missing" from items that v1 shows.
@@ -342,9 +320,7 @@ fn matches(intent: &Intent, item: &Newest, (began, late): (Micros, Micros)) -> b
 
 /// Settles a change or a delete of an item that v1 shows; `lagging`: the item may be slightly older than now.
 async fn settle_change(job: &InProject<'_>, intent: &Intent, item: &Item, lagging: bool) -> Result<bool, Refusal> {
-    let store = &job.runner.store;
-    let freshness = if lagging { micros(job.runner.indexes.settings().freshness) } else { 0 };
-    let is_late = now_micros() - intent.began_at > late(job) + freshness;
+    let (store, is_late) = (&job.runner.store, is_late(job, intent, lagging));
     let evidence = match of_update(intent, item) {
         Evidence::Unseen => match Box::pin(job.read_item(item.id)).await {
             Ok(_) if job.call.ctx.meter.is_stale() => return Ok(false),
@@ -483,8 +459,15 @@ async fn report(store: &Store, intent: &Intent, state: IntentState) -> Result<()
     Ok(())
 }
 
+/// Checks whether an item, which may be slightly older than now (`lagging`), was read when v1 could not carry the write
+/// out any more.
+fn is_late(job: &InProject<'_>, intent: &Intent, lagging: bool) -> bool {
+    let freshness = if lagging { micros(job.runner.indexes.settings().freshness) } else { 0 };
+    now_micros() - intent.began_at > late(job) + freshness
+}
+
 /// Checks whether the request of a write may still be at work.
-fn is_running(job: &InProject<'_>, intent: &Intent) -> bool {
+pub(super) fn is_running(job: &InProject<'_>, intent: &Intent) -> bool {
     job.runner.store.is_running(intent, late(job) + SKEW)
 }
 

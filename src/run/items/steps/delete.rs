@@ -10,7 +10,7 @@
 use crate::access::Role;
 use crate::plan::Extra;
 use crate::refusal::Refusal;
-use crate::run::items::fields::{ItemSource, WriteUnderWay, settle_open_writes};
+use crate::run::items::fields::{ItemSource, WriteUnderWay, note_absence, settle_open_writes};
 use crate::run::job::InProject;
 use crate::run::writes::write::half_deleted;
 use crate::store::Settled;
@@ -63,6 +63,10 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     }
     job.item_gone(id);
     begun.settle(job, Settled::Purged(id)).await?;
+    if recorded.open.iter().any(|intent| intent.item == Some(id)) {
+        // Earlier writes to it whose answers were lost end with the item.
+        note_absence(job, id).await;
+    }
     Ok(Reply::no_content())
 }
 
