@@ -34,9 +34,9 @@ async fn a_create_whose_process_was_killed_is_completed_when_it_is_sent_again() 
     };
     // The process is killed when v1 has carried out the last of these calls.
     let cases: [(&str, Value, &[&str]); 5] = [
-        ("cycles/", dated("no date"), &["POST"]),
-        ("cycles/", dated("one date"), &["POST", "PATCH"]),
-        ("cycles/", dated("both dates"), &["POST", "PATCH", "PATCH"]),
+        ("cycles/", dated("no-date"), &["POST"]),
+        ("cycles/", dated("one-date"), &["POST", "PATCH"]),
+        ("cycles/", dated("both-dates"), &["POST", "PATCH", "PATCH"]),
         ("labels/", json!({"name": "label", "sort_order": 7.5}), &["POST"]),
         ("states/", json!({"name": "state", "color": "#112233", "sequence": 7.5, "is_default": true}), &["POST"]),
     ];

@@ -142,7 +142,7 @@ fn creates_of_several_calls() -> [(String, Value); 4] {
     let dates = json!({"name": "half", "start_date": "2030-01-01T08:00:00Z", "end_date": "2030-01-09T08:00:00Z",
         "sort_order": 3, "logo_props": {"in_use": "icon"}});
     let state = json!({"name": "half", "color": "#112233", "sequence": 7});
-    let default = json!({"name": "half default", "color": "#112233", "sequence": 8, "is_default": true});
+    let default = json!({"name": "half-default", "color": "#112233", "sequence": 8, "is_default": true});
     let states = format!("{WEB}/states/");
     [
         (format!("{WEB}/cycles/"), dates),
