@@ -222,7 +222,7 @@ impl Repeated {
                             tell what became of it; nothing was done.";
                 Refusal::outcome_unknown(what, "the outcome of a repeated request is not known", false)
             }
-            // It has changed something, and says what.
+            // It says what was changed, or which record may be the result.
             Err(refusal @ Refusal::OutcomeUnknown { .. }) => refusal,
             // The refusal of the look-up would say that nothing was changed, or that the request can be sent again.
             Err(refusal) if refusal.status() >= 500 || matches!(refusal, Refusal::RateLimited { .. }) => {

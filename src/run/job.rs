@@ -114,7 +114,8 @@ pub struct Job {
     pub(super) created: Arc<OnceLock<Uuid>>,
     /// Whether v1 has refused a value of this create, which is then sent again without it.
     pub(super) refused: Arc<AtomicBool>,
-    /// The record that an earlier attempt at this create has made; it lacks at most values that v1 refused.
+    /// The record that an earlier attempt at this create has made; it lacks at most values that v1 refused, or that the
+    /// create sends or stores after its POST.
     pub(super) half_made: Option<Uuid>,
 }
 

@@ -13,6 +13,7 @@ use crate::refusal::Refusal;
 use crate::store::OverlayValue;
 use crate::translate::Held;
 use crate::v2::body::Given;
+use crate::v2::time;
 use crate::v2::value::trimmed;
 use serde_json::Value;
 use std::time::Duration;
@@ -162,7 +163,7 @@ pub(super) fn is_unique(
 }
 
 /// Checks a create against the other records: names that must be unique, and members that are used for the first record
-/// only (O59).
+/// only (O59). A record that an earlier attempt at this create has made is the new one, and not one of the others.
 pub(super) async fn against_others(
     job: &Job,
     write: &mut Write<'_, Collection>,
@@ -177,14 +178,27 @@ pub(super) async fn against_others(
     }
     let all = job.load(resource).await?;
     write.found(&all);
-    is_unique(resource, &all.value, given, None)?;
-    if !all.value.rows().is_empty() {
+    is_unique(resource, &all.value, given, job.half_made)?;
+    let older = job.half_made.map(|own| older_than(&all.value, own));
+    let others = older.as_ref().unwrap_or(&all.value);
+    if !others.rows().is_empty() {
         for field in firsts {
             given.shift_remove(&field.name);
-            given.extend(in_front(field, &all.value).map(|place| (field.name.clone(), place.into())));
+            given.extend(in_front(field, others).map(|place| (field.name.clone(), place.into())));
         }
     }
     Ok(())
+}
+
+/// Returns the records that were made before the record `own`; all of them when it is not in the list.
+fn older_than(all: &Collection, own: Uuid) -> Collection {
+    let made = |held: &Held| {
+        let v1 = held.v1_members();
+        v1.get("created_at").and_then(Value::as_str).and_then(time::read_instant)
+    };
+    let until = all.get(own).map(|held| made(held));
+    let older = all.rows().iter().filter(|held| until.is_none_or(|until| made(held) < until));
+    Collection::new(older.cloned().collect())
 }
 
 /// Checks whether a record of this kind in the workspace has a stored place of its own, which v1 does not know.

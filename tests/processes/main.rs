@@ -10,6 +10,7 @@ mod cut_off;
 mod demo;
 mod doctor;
 mod front;
+mod half_made;
 mod history;
 mod kill;
 mod leave;

@@ -1,11 +1,12 @@
 //! Which record is the result of a create whose answer was lost, when the create is repeated under its key: one that
-//! shows everything that was sent, and that no other request is known to have made.
+//! shows everything that was sent, and that no other request is known to have made. One that lacks only the later
+//! steps of a create of several calls is completed first.
 
-use super::idempotency::{Stage, expect_lost, leave_during, post, replayed, swallow_a_read};
-use crate::support::gateway::{Answer, WEB};
+use super::idempotency::{Stage, alike, expect_lost, leave_during, post, replayed, rows, swallow_a_read};
+use crate::support::gateway::{Answer, Gateway, WEB};
 use crate::support::past_gateway::V1_WEB;
 use crate::support::switch::until;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 fn items() -> String {
@@ -91,20 +92,163 @@ async fn a_record_that_is_found_is_in_the_next_list() {
     assert!(lists(&list, "data").await);
 }
 
-/// The gateway keeps the place of the first record at the end of the create. Places of later records are v1's.
-#[tokio::test]
-async fn the_place_of_the_first_module_is_compared() {
-    let stage = Stage::new(&[]).await;
-    let (gateway, path) = (&stage.gateway, format!("{WEB}/modules/"));
+/// Deletes all modules, so that the next one is the first; returns the path of the modules.
+async fn without_modules(gateway: &Gateway) -> String {
+    let path = format!("{WEB}/modules/");
     for module in gateway.get("ada", &path).await.expect(200).data() {
         let one = format!("{path}{}/", module["id"].as_str().expect("an id"));
         gateway.delete("ada", &one).await.expect(204);
     }
+    path
+}
+
+/// The gateway keeps the place of the first record at the end of the create. Places of later records are v1's.
+#[tokio::test]
+async fn the_place_of_the_first_module_is_kept_by_the_repetition() {
+    let stage = Stage::new(&[]).await;
+    let gateway = &stage.gateway;
+    let path = without_modules(gateway).await;
     let (first, second) = (json!({"name": "first", "sort_order": 5}), json!({"name": "second", "sort_order": 7}));
     unread(&stage, post(gateway, "ada", &path, &first, "first")).await;
-    post(gateway, "ada", &path, &first, "first").await.expect_problem(502, "upstream_error");
     unread(&stage, post(gateway, "ada", &path, &second, "second")).await;
-    assert!(replayed(&post(gateway, "ada", &path, &second, "second").await.expect(201)));
+    let found = post(gateway, "ada", &path, &second, "second").await.expect(201);
+    assert!(replayed(&found) && found.json["sort_order"] != 7, "{}", found.json);
+    // It was the first one when it was made.
+    completed(gateway, &path, &first, "first").await;
+}
+
+/// Sends the create again, and expects the one record with everything that was sent.
+async fn completed(gateway: &Gateway, path: &str, body: &Value, key: &str) {
+    let done = post(gateway, "ada", path, body, key).await.expect(201);
+    assert!(replayed(&done), "{}", done.json);
+    // Instants are shown with microseconds.
+    let as_sent = |shown: &Value| match shown.as_str() {
+        Some(text) => json!(text.replace(".000000Z", "Z")),
+        None => shown.clone(),
+    };
+    for (name, sent) in body.as_object().expect("members") {
+        let shown = as_sent(&done.json[name]);
+        let same = if sent.is_number() { shown.as_f64() == sent.as_f64() } else { shown == *sent };
+        assert!(same, "{name} of {}", done.json);
+    }
+    assert_eq!(rows(gateway, path, body["name"].as_str().expect("a name")).await, 1, "{path}");
+    let one = gateway.get("ada", &format!("{path}{}/", done.text("id"))).await.expect(200);
+    assert_eq!((&one.json, &one.headers["etag"]), (&done.json, &done.headers["etag"]));
+    alike(&post(gateway, "ada", path, body, key).await, &done);
+}
+
+/// Paths and bodies of creates that send something after the POST.
+fn creates_of_several_calls() -> [(String, Value); 4] {
+    let dates = json!({"name": "half", "start_date": "2030-01-01T08:00:00Z", "end_date": "2030-01-09T08:00:00Z",
+        "sort_order": 3, "logo_props": {"in_use": "icon"}});
+    let state = json!({"name": "half", "color": "#112233", "sequence": 7});
+    let default = json!({"name": "half-default", "color": "#112233", "sequence": 8, "is_default": true});
+    let states = format!("{WEB}/states/");
+    [
+        (format!("{WEB}/cycles/"), dates),
+        (format!("{WEB}/labels/"), json!({"name": "half", "color": "#112233", "sort_order": 123})),
+        (states.clone(), state),
+        (states, default),
+    ]
+}
+
+/// A killed process has not told which record v1 made, one that lost an answer has.
+#[tokio::test]
+async fn what_a_create_sends_after_its_post_is_sent_by_the_repetition() {
+    for was_killed in [false, true] {
+        let stage = Stage::new(&[]).await;
+        let gateway = &stage.gateway;
+        for (path, body) in creates_of_several_calls() {
+            let key = body["name"].as_str().expect("a name");
+            stage.losing.swallow("PATCH");
+            let half = post(gateway, "ada", &path, &body, key).await;
+            expect_lost(&half);
+            if was_killed {
+                stage
+                    .execute(
+                        "UPDATE repeatable_request SET state = 'running', ends_at = began_at + 1, record_id = NULL \
+                         WHERE state = 'unknown'",
+                    )
+                    .await;
+            }
+            completed(gateway, &path, &body, key).await;
+        }
+        let defaults = gateway.get("ada", &format!("{WEB}/states/?is_default=true")).await.expect(200);
+        assert_eq!(defaults.data().len(), 1, "{}", defaults.json);
+    }
+}
+
+/// Sends a create whose first PATCH is carried out, and whose second is lost.
+async fn half_dated(stage: &Stage, path: &str, body: &Value, key: &str) {
+    stage.losing.hold("PATCH");
+    stage.losing.swallow("PATCH");
+    let wire = async {
+        stage.losing.held().await;
+        stage.losing.let_go();
+    };
+    let (half, ()) = tokio::join!(post(&stage.gateway, "ada", path, body, key), wire);
+    expect_lost(&half);
+}
+
+#[tokio::test]
+async fn a_cycle_with_one_of_its_dates_gets_the_other() {
+    let stage = Stage::new(&[]).await;
+    let [(path, body), ..] = creates_of_several_calls();
+    half_dated(&stage, &path, &body, "k").await;
+    completed(&stage.gateway, &path, &body, "k").await;
+}
+
+/// All steps of the create were carried out at v1, and the values of the own store are missing.
+#[tokio::test]
+async fn a_cycle_that_could_not_be_read_back_gets_the_values_of_the_own_store() {
+    let stage = Stage::new(&[]).await;
+    let (gateway, path) = (&stage.gateway, format!("{WEB}/cycles/"));
+    let body = json!({"name": "unread", "sort_order": 3, "logo_props": {"in_use": "icon"}});
+    unread(&stage, post(gateway, "ada", &path, &body, "k")).await;
+    completed(gateway, &path, &body, "k").await;
+}
+
+/// The record may be of another request, or somebody works with it as it is; the answer names it.
+#[tokio::test]
+async fn a_half_made_record_that_somebody_has_changed_is_left_alone() {
+    let [(cycles, dated), (labels, label), ..] = creates_of_several_calls();
+    for (path, body, who, change) in [
+        (&labels, &label, "ada", json!({"sort_order": 9})),
+        (&labels, &label, "bob", json!({"description": "mine"})),
+        (&labels, &label, "ada", json!({"color": "#445566"})),
+        (&cycles, &dated, "ada", json!({"description": "mine"})),
+        (&cycles, &dated, "ada", json!({"start_date": "2030-01-02T08:00:00Z"})),
+        (&cycles, &dated, "bob", json!({"start_date": "2030-01-01T08:00:00Z"})),
+    ] {
+        let stage = Stage::new(&[]).await;
+        let gateway = &stage.gateway;
+        stage.losing.swallow("PATCH");
+        expect_lost(&post(gateway, "ada", path, body, "k").await);
+        let half = gateway.get("ada", &format!("{path}?per_page=100")).await.expect(200);
+        let half = half.data().iter().find(|row| row["name"] == "half").expect("a record").clone();
+        let one = format!("{path}{}/", half["id"].as_str().expect("an id"));
+        gateway.patch(who, &one.replacen("/v2/", "/v1/", 1), change.clone()).await.expect(200);
+        let told = post(gateway, "ada", path, body, "k").await.expect_problem(502, "upstream_error");
+        assert!(told.text("detail").contains(half["id"].as_str().expect("an id")), "{}", told.json);
+        let v1 = gateway.get("ada", &one.replacen("/v2/", "/v1/", 1)).await.expect(200);
+        assert!(v1.json["end_date"].is_null() && v1.json["sort_order"] != 123.0, "{change}: {}", v1.json);
+        assert_eq!(rows(gateway, path, "half").await, 1, "{change}");
+    }
+}
+
+/// v1 does not know of this change.
+#[tokio::test]
+async fn a_half_made_record_whose_place_somebody_has_changed_in_the_own_store_is_left_alone() {
+    let stage = Stage::new(&[]).await;
+    let gateway = &stage.gateway;
+    let path = without_modules(gateway).await;
+    let body = json!({"name": "first", "sort_order": 5});
+    unread(&stage, post(gateway, "ada", &path, &body, "k")).await;
+    let half = gateway.get("ada", &path).await.expect(200).data()[0].clone();
+    let one = format!("{path}{}/", half["id"].as_str().expect("an id"));
+    gateway.patch("ada", &one, json!({"sort_order": 9})).await.expect(200);
+    post(gateway, "ada", &path, &body, "k").await.expect_problem(502, "upstream_error");
+    assert_eq!(gateway.get("ada", &one).await.expect(200).json["sort_order"], 9.0);
 }
 
 /// The first attempt may have been carried out, so the answer at the deadline of the second one must say so.

@@ -29,6 +29,8 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
 
     let mut outgoing = outgoing::create(resource, &given);
     let dates = cycles::take_dates(&mut outgoing.body);
+    let set = dates.iter().flatten().filter(|(_, date)| !date.is_null());
+    outgoing.after_create = set.map(|(key, date)| (key.clone(), date.clone())).collect();
     outgoing.body.insert("project_id".to_owned(), job.card.id.to_string().into());
     let again = create::repeats(resource, &outgoing.body);
     let _room = job.room_for(&[(Extra::Date, dates.len()), (Extra::RefusedValue, again)], 0).await?;
@@ -55,5 +57,7 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
 /// Deletes the new cycle when v1 refuses one of its dates: the client can correct the date, and nothing is left behind.
 async fn take_back(job: &InProject<'_>, id: Uuid, refusal: Refusal) -> Refusal {
     let refused = matches!(refusal, Refusal::Validation { .. });
-    if refused && job.delete(id, true).await.is_ok() { refusal } else { created_but(id)(refusal) }
+    // A record that an earlier attempt has made was only found, so it is not deleted.
+    let is_new = job.half_made.is_none();
+    if refused && is_new && job.delete(id, true).await.is_ok() { refusal } else { created_but(id)(refusal) }
 }

@@ -6,8 +6,9 @@ use crate::plan::{Extra, Resource, WriteKind};
 use crate::refusal::Refusal;
 use crate::run::job::Job;
 use crate::run::kept::shelf::Write;
-use crate::run::members::{Members, id_of};
+use crate::run::members::{Members, as_id, id_of};
 use crate::run::{Collection, rules};
+use crate::store::OverlayValue;
 use crate::translate::outgoing::{self, Outgoing};
 use crate::translate::{confirm, refusal};
 use crate::v1::V1Response;
@@ -15,6 +16,7 @@ use crate::v2::Reply;
 use crate::v2::body::Given;
 use serde_json::Value;
 use std::sync::atomic::Ordering;
+use uuid::Uuid;
 
 /// Moves a value that v1 refuses into the overlay, if the write can be sent again without it; returns whether it did.
 pub(in crate::run) type KeepRefused = fn(&Resource, &mut Outgoing, &V1Response) -> bool;
@@ -78,8 +80,8 @@ pub(in crate::run) async fn finish(
 }
 
 /// Sends the POST. A value that v1 refuses although v2 allows it goes to the overlay, and the POST is sent again
-/// without it (a 400 of v1 has stored nothing). When an earlier attempt has made the record, nothing is sent, and what
-/// the record lacks goes to the overlay.
+/// without it (a 400 of v1 has stored nothing). When an earlier attempt has made the record, nothing is sent, and
+/// values that v1 can have refused and does not show go to the overlay.
 pub(in crate::run) async fn post(
     job: &Job,
     outgoing: &mut Outgoing,
@@ -95,7 +97,8 @@ pub(in crate::run) async fn post(
         for (name, key) in lacking {
             move_to_overlay(outgoing, name, &key);
         }
-        return Ok(v1);
+        let is_unchanged = is_as_left(job, id, outgoing, &v1).await?;
+        return if is_unchanged { Ok(v1) } else { Err(may_be_the_result(id)) };
     }
     let answer = job.post_raw(&outgoing.body).await?;
     if keep(job.resource(), outgoing, &answer) {
@@ -103,6 +106,41 @@ pub(in crate::run) async fn post(
         return job.post(&outgoing.body).await;
     }
     job.accept(WriteKind::Create, &outgoing.body, answer).await
+}
+
+/// Checks whether the record `v1` is as an interrupted create leaves it: it shows all that the POST sends, and nobody
+/// has changed it since. v1 notes who changed a record last (`labels_patch_name`), and nobody in a new one. The create
+/// itself may have carried out a part of its later steps.
+async fn is_as_left(job: &Job, id: Uuid, outgoing: &Outgoing, v1: &Members) -> Result<bool, Refusal> {
+    let resource = job.resource();
+    let posted = confirm::check(resource, &outgoing.body, v1);
+    let later = confirm::check(resource, &outgoing.after_create, v1);
+    let is_unset = |key: &String| v1.get(key).is_some_and(Value::is_null);
+    let has_begun = !later.kept.is_empty()
+        && outgoing.after_create.keys().all(|key| {
+            let name = resource.field_of_v1(key).map(|field| field.name.as_str());
+            is_unset(key) || name.is_some_and(|name| later.kept.contains(&name))
+        });
+    let is_unchanged = match v1.get("updated_by") {
+        Some(Value::Null) => true,
+        Some(by) => has_begun && as_id(by) == Some(job.call.caller.user.id),
+        None => false,
+    };
+    let kept = job.runner.store.overlay_of_records(job.workspace_id().await?, &resource.name, &[id]).await?;
+    let is_another =
+        |kept: &OverlayValue| outgoing.overlay.get(&kept.field).is_some_and(|sent| *sent != kept.value);
+    let is_posted = posted.lost.is_empty() && posted.missing.is_empty();
+    Ok(is_posted && is_unchanged && !kept.values().flatten().any(is_another))
+}
+
+/// Returns the refusal of a create whose earlier attempt may have made the record `id`, which cannot be proven.
+pub(super) fn may_be_the_result(id: Uuid) -> Refusal {
+    let what = format!(
+        "An earlier request with this Idempotency-Key ended without an answer. The record with the id {id} may be its \
+         result, but it lacks a part of what was sent, and nothing proves that only the request can have left it so; \
+         nothing was done now."
+    );
+    Refusal::outcome_unknown(what, format!("the record {id} does not show what was sent"), false)
 }
 
 /// Returns how often a write may have to be sent again because v1 refuses a field.

@@ -22,7 +22,7 @@ use uuid::Uuid;
 /// Pauses between looks while v1 may still be at work; after an answer of v1 there is only one look.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
 /// Resources whose names are unique in a project: v1 ensures it (trap 5), for cycles the gateway.
-const ONE_OF_A_NAME: [Known; 4] = [Known::States, Known::Labels, Known::Modules, Known::Cycles];
+pub(super) const ONE_OF_A_NAME: [Known; 4] = [Known::States, Known::Labels, Known::Modules, Known::Cycles];
 /// Name of the state that v1 keeps in every project and never lists (`intake_create`).
 const HIDDEN_STATE: &str = "Triage";
 

@@ -3,13 +3,16 @@
 //! A create is looked for among the records that its person created in the time in which it can have run: by name,
 //! title, text and external pair, as far as it sent them. If exactly one record shows everything that was sent, it is
 //! the record. If it lacks only values that v1 refused, and that a create stores in the overlay at its end, it is
-//! completed: v1 has told the attempt so, or an older record of the list has the values. If there is none, and v1
-//! cannot carry the create out any more, the create was not carried out. Anything else proves nothing. Verbs on one
-//! record may be repeated, because the second time changes nothing, with one exception: an item that v1 does not show
-//! any more may be archived, or deleted.
+//! completed: v1 has told the attempt so, or an older record of the list has the values. A record with a name of its
+//! own is completed also when it lacks only what the create sends or stores after its POST, and nobody has changed it.
+//! If there is none, and v1 cannot carry the create out any more, the create was not carried out. Anything else proves
+//! nothing. Verbs on one record may be repeated, because the second time changes nothing, with one exception: an item
+//! that v1 does not show any more may be archived, or deleted.
 //!
 //! May use: what `run` may use.
 
+use super::create;
+use super::find_out::ONE_OF_A_NAME;
 use crate::catalogue::Applicable;
 use crate::catalogue::values::ValueKind;
 use crate::json::{self, SafeJson};
@@ -121,8 +124,9 @@ impl Job {
                         self.announce_found().await;
                         Ok(Looked::Found(reply))
                     }
-                    // A create under a name that only one record has would be refused because of this record.
-                    (true, false) if was_refused && self.resource().unique.is_none() => {
+                    (true, false) if was_refused => Ok(Looked::Found(self.complete(*id).await?)),
+                    // Its later steps may be missing. The create itself checks that nothing else is.
+                    (false, _) if self.resource().known.is_some_and(|known| ONE_OF_A_NAME.contains(&known)) => {
                         Ok(Looked::Found(self.complete(*id).await?))
                     }
                     _ => Ok(Looked::NotKnown),
@@ -265,14 +269,19 @@ impl Job {
         Ok(Reply { status: self.operation().status, ..reply })
     }
 
-    /// Ends the create of the record `id`, which lacks only values that v1 refused; returns its answer.
+    /// Ends the create of the record `id`, which lacks only values that v1 refused, or the later steps; returns its
+    /// answer.
     async fn complete(&self, id: Uuid) -> Result<Reply, Refusal> {
         let mut creating = self.as_operation(self.call.operation, self.call.parameters.clone());
         creating.call.body = self.call.body.clone();
         creating.call.content_type = self.call.content_type.clone();
         creating.waiting = self.waiting.clone();
         creating.half_made = Some(id);
-        Box::pin(creating.run()).await
+        Box::pin(creating.run()).await.map_err(|refusal| match refusal {
+            // Its check came before the look at the record; the answer must not say that there is none.
+            Refusal::Validation { .. } | Refusal::Conflict { .. } => create::may_be_the_result(id),
+            refusal => refusal,
+        })
     }
 
     /// Checks whether the work item has the sent values that v2 shows in another form (names) or never. Descriptions are

@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 pub struct Outgoing {
     /// Sent with the write itself, in v1 names.
     pub body: Map<String, Value>,
-    /// Sent in a PATCH after a create, because v1 ignores it there (trap 22, `labels_create_full`).
+    /// Sent in a PATCH after a create, because v1 ignores it there (trap 22, `labels_create_full`). For a cycle, its
+    /// dates, which take one PATCH each (trap 25).
     pub after_create: Map<String, Value>,
     /// Kept in the overlay, in v2 names.
     pub overlay: Map<String, Value>,
