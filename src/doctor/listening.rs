@@ -16,6 +16,9 @@ use std::path::Path;
 /// Remaining time of a certificate below which it is a warning.
 const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
 
+/// Size in bytes from which a page is not one of the operators' listener.
+const LONGEST_PAGE: u64 = 1 << 20;
+
 pub(super) async fn look(settings: &Settings, report: &mut Report) {
     const PART: &str = "listen";
     certificate(settings, report);
@@ -64,7 +67,9 @@ async fn operators(settings: &Settings, report: &mut Report) {
     match TcpListener::bind(address) {
         Ok(_) => report.fine(PART, format!("{address} is free")),
         Err(fault) if fault.kind() == ErrorKind::AddrInUse && is_for_operators(address).await => {
-            report.fine(PART, format!("the operators' listener of a gateway runs at {address}"));
+            let remedy = "nothing to do if it is this gateway's, with socket activation; otherwise choose another address \
+                          or port in the setting admin.listen";
+            report.warn(PART, format!("the operators' listener of a gateway runs at {address}"), remedy);
         }
         Err(fault) => {
             let remedy = "choose another address or port in the setting admin.listen";
@@ -82,7 +87,8 @@ async fn is_for_operators(address: SocketAddr) -> bool {
     if asked.any(|value| value.to_str().is_ok_and(|value| value.contains("realm=\"causeway operators\""))) {
         return true;
     }
-    answer.text().await.is_ok_and(|page| page.contains("<h1>Causeway, for operators</h1>"))
+    let is_short = answer.content_length().is_some_and(|length| length <= LONGEST_PAGE);
+    is_short && answer.text().await.is_ok_and(|page| page.contains("<h1>Causeway, for operators</h1>"))
 }
 
 /// Checks whether the certificate can be used, until when, and who may read its key.

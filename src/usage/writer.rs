@@ -133,15 +133,14 @@ impl Writer {
 /// Describes what was done to make room.
 fn told(bound: &UsageBound) -> String {
     let UsageBound { folded, dropped, lost_calls, .. } = bound;
-    let mut told = format!(
-        "the table of counts is full (usage.rows): the least used rows ({folded}) are added up under `other`"
-    );
-    if *dropped > 0 {
-        told += &format!(
-            "; that is not enough, so the oldest rows ({dropped}) are removed, and their calls ({lost_calls}) are lost"
-        );
+    let mut done = Vec::new();
+    if *folded > 0 {
+        done.push(format!("the least used rows ({folded}) are added up under `other`"));
     }
-    told
+    if *dropped > 0 {
+        done.push(format!("the oldest rows ({dropped}) are removed, and their calls ({lost_calls}) are lost"));
+    }
+    format!("the table of counts is full (usage.rows): {}", done.join("; "))
 }
 
 #[cfg(test)]

@@ -269,31 +269,33 @@ async fn the_table_is_bounded_on_a_server() {
     the_table_is_bounded(&database.url()).await;
 }
 
-/// The same on both engines: it would count as never called, and an operator may switch such an operation off.
-async fn an_operation_keeps_its_last_day(url: &str) {
+/// The same on both engines: what is counted since the first day left is complete.
+async fn whole_days_are_removed(url: &str) {
     let store = Store::open(url, "http://v1.example").await.expect("a store");
-    let mut rows = vec![row(2, "once", "c", 1), row(3, "once", "c", 1)];
-    rows.extend((1..=30).flat_map(|day| ["a", "b"].map(|operation| row(day, operation, "c", 5))));
+    let rows: Vec<_> =
+        (1..=30).flat_map(|day| ["a", "b", "c"].map(|operation| row(day, operation, "c", 5))).collect();
     store.add_usage(Uuid::new_v4(), 1, &rows).await.expect("written");
     let bound = store.bound_usage(0, 20).await.expect("bounded");
-    assert_eq!((bound.dropped, bound.lost_calls), (42, 41 * 5 + 1));
+    assert_eq!((bound.dropped, bound.lost_calls), (72, 72 * 5));
     let rows = store.usage().await.expect("rows");
-    assert_eq!((rows.len(), rows.iter().map(|row| row.calls).sum::<i64>()), (20, 19 * 5 + 1));
-    assert!(rows.iter().any(|row| (row.day, row.operation.as_str()) == (3, "once")), "{rows:?}");
-    let others: Vec<i64> = rows.iter().filter(|row| row.operation == "a").map(|row| row.day).collect();
-    assert_eq!(others.last(), Some(&30));
+    assert_eq!((rows.len(), rows.iter().map(|row| row.day).min()), (18, Some(25)));
+    // The last day cannot be removed as a whole.
+    let bound = store.bound_usage(0, 2).await.expect("bounded");
+    assert_eq!((bound.dropped, bound.lost_calls), (16, 16 * 5));
+    let rows = store.usage().await.expect("rows");
+    assert_eq!((rows.len(), rows.iter().map(|row| row.day).min()), (2, Some(30)));
 }
 
 #[tokio::test]
-async fn an_operation_keeps_its_last_day_in_a_file() {
+async fn whole_days_are_removed_in_a_file() {
     let folder = tempfile::tempdir().expect("a folder");
-    an_operation_keeps_its_last_day(&format!("sqlite:{}", folder.path().join("store.db").display())).await;
+    whole_days_are_removed(&format!("sqlite:{}", folder.path().join("store.db").display())).await;
 }
 
 #[tokio::test]
-async fn an_operation_keeps_its_last_day_on_a_server() {
+async fn whole_days_are_removed_on_a_server() {
     let database = Database::create().await;
-    an_operation_keeps_its_last_day(&database.url()).await;
+    whole_days_are_removed(&database.url()).await;
 }
 
 /// A client, and the percentage of its calls that go to v2 on each day of fourteen.

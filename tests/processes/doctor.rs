@@ -463,7 +463,11 @@ async fn the_operators_listener_of_a_gateway_that_runs_elsewhere_is_no_fault() {
         let gateway = Gateway::sandboxed_with(Seed::Recorded, settings).await;
         let address = gateway.operators().trim_start_matches("http://").to_owned();
         set_up
-            .finds(&[("admin.listen", &address)], &[], ["fine", "the operators' listener of a gateway runs", ""])
+            .finds(
+                &[("admin.listen", &address)],
+                &[],
+                ["warning", "the operators' listener of a gateway runs", "socket activation"],
+            )
             .await;
         set_up.finds(&[("admin.listen", &address)], &[], ["fine", "the address of the socket unit", ""]).await;
     }

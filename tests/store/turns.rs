@@ -252,10 +252,9 @@ async fn a_stopped_process_keeps_only_the_locks_with_which_it_writes(place: Plac
         return;
     }
     let stopped = place.open().await;
-    let soon = || within(Duration::from_millis(200));
-    let mut writing = stopped.turn(vec![alone("written")], soon()).await.unwrap();
+    let mut writing = turn(&stopped, vec![alone("written")]).await;
     writing.ensure_held().await.unwrap();
-    let mut unused = stopped.turn(vec![alone("unused")], soon()).await.unwrap();
+    let mut unused = stopped.turn(vec![alone("unused")], within(Duration::from_millis(200))).await.unwrap();
     let _next = turn(&store, vec![alone("unused")]).await;
     assert!(unused.ensure_held().await.is_err());
     writing.ensure_held().await.unwrap();

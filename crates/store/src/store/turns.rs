@@ -27,8 +27,8 @@ use uuid::Uuid;
 /// the check waits that long, and v1 must have ended this write by then.
 const RECENT: Duration = Duration::from_millis(250);
 
-/// Time for which the database keeps unused locks, in addition to twice the time for which their writer waits in line.
-/// A writer waits in line for three quarters of its time, and writes within the rest or not at all.
+/// Time for which the database keeps unused locks, in addition to twice the time for which their writer would have
+/// waited in line. That is three quarters of the writer's time, and it begins to write within the rest or not at all.
 const UNUSED: Duration = Duration::from_secs(1);
 
 /// A name that a writer must hold exclusively, or may share with writers that also only share it.
@@ -148,6 +148,7 @@ impl Turn {
     /// # Errors
     /// [`NoTurn`]; then the caller must write nothing more. [`Turn::ensure_held`] fails if the locks were lost.
     pub async fn also(&mut self, wanted: Vec<TurnName>, patience: Patience) -> Result<(), NoTurn> {
+        let began = Instant::now();
         let mut modes: BTreeMap<String, bool> = BTreeMap::new();
         for TurnName { name, shared } in wanted {
             if self.here.contains_key(&name) {
@@ -165,7 +166,7 @@ impl Turn {
         if self.store.engine.kind() == Kind::Sqlite || modes.is_empty() {
             return Ok(());
         }
-        self.among_processes(&modes, patience.until).await
+        self.among_processes(&modes, began, patience.until).await
     }
 
     /// Returns the names that this turn holds exclusively among the processes; none where one process has the store.
@@ -237,7 +238,12 @@ impl Turn {
         self.noted().unwrap_or_else(|| HeldNames::new(self.id, &[]))
     }
 
-    async fn among_processes(&mut self, modes: &BTreeMap<String, bool>, until: Instant) -> Result<(), NoTurn> {
+    async fn among_processes(
+        &mut self,
+        modes: &BTreeMap<String, bool>,
+        began: Instant,
+        until: Instant,
+    ) -> Result<(), NoTurn> {
         if self.permits.is_empty() {
             let turns = &self.store.turns;
             for free in self.grows.then_some(&turns.growing).into_iter().chain([&turns.connections]) {
@@ -258,7 +264,7 @@ impl Turn {
         let left = until.saturating_duration_since(Instant::now()).as_millis().max(1);
         // The database must not wait longer. A process that is stopped while it waits must not get locks that it does
         // not use; the check before the first write lifts this limit.
-        let idle = left * 2 + UNUSED.as_millis();
+        let idle = until.saturating_duration_since(began).as_millis() * 2 + UNUSED.as_millis();
         let text = "SELECT set_config('lock_timeout', $1, true), \
                     set_config('idle_in_transaction_session_timeout', $2, true)";
         query(text, &[&left.to_string(), &idle.to_string()])

@@ -5,8 +5,8 @@
 //! and then v1 would save the row with old values. So each turn records its exclusive names before it writes, and
 //! removes the records when it has ended. A turn that finds a record of another turn on a name that it now holds waits
 //! until v1 has certainly ended that write. The same holds for a living process whose write got no answer from v1: it
-//! gives up its locks and leaves the records until v1 has ended the write. Only with PostgreSQL: a process that has a SQLite file to itself leaves it
-//! to no process that is already running.
+//! gives up its locks and leaves the records until v1 has ended the write. Only with PostgreSQL: a process that has a
+//! SQLite file to itself leaves it to no process that is already running.
 //!
 //! May use: `peers` (the clock), this folder.
 

@@ -15,10 +15,6 @@ const WRITERS_KEPT: i64 = 86_400 * 1_000_000;
 /// Time for which a caller without counts is remembered, in microseconds: the first request may still be in flight.
 const CALLERS_KEPT: i64 = 3600 * 1_000_000;
 
-/// Selects the rows of an operation before its last day with calls. In `ORDER BY`, SQLite would take seconds for this.
-const NOT_OF_LAST_DAY: &str =
-    "NOT (operation, day) IN (SELECT operation, MAX(day) FROM usage_count GROUP BY operation)";
-
 /// Numbers of rows that were removed to make room for new counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UsageBound {
@@ -34,8 +30,8 @@ pub struct UsageBound {
 
 impl Store {
     /// Removes days before `oldest`, and reduces the table to at most `most` rows. The least used rows are added up
-    /// under `other`, by day, operation and class, so that sums stay. When rows are still too many, the oldest are
-    /// removed; those of the last day of an operation are removed last, because they show that it was called.
+    /// under `other`, by day, operation and class, so that sums stay. When rows are still too many, the oldest days are
+    /// removed, so that the counts since the first day left are complete. The newest day may lose a part of its rows.
     pub async fn bound_usage(&self, oldest: i64, most: i64) -> Result<UsageBound, StoreError> {
         let mut writing = self.engine.writing().await?;
         let old = writing.run(query("DELETE FROM usage_count WHERE day < $1", &[&oldest])).await?;
@@ -62,14 +58,15 @@ impl Store {
                 same
             });
             add(&mut writing, &rows).await?;
-            for which in [NOT_OF_LAST_DAY, "1 = 1"] {
-                let still = count(&mut writing).await? - most;
-                if still > 0 {
-                    let oldest = format!("{which} ORDER BY day, calls, operation, class");
-                    let rows = take(&mut writing, &oldest, still).await?;
-                    bound.dropped += rows.len() as u64;
-                    bound.lost_calls += rows.iter().map(|row| row.calls).sum::<i64>();
+            let still = count(&mut writing).await? - most;
+            if still > 0 {
+                let mut rows = take(&mut writing, "1 = 1 ORDER BY day, calls, operation, class", still).await?;
+                if let Some(day) = rows.iter().map(|row| row.day).max() {
+                    let rest = format!("day <= {day} AND {day} < (SELECT MAX(day) FROM usage_count)");
+                    rows.extend(take(&mut writing, &rest, i64::MAX).await?);
                 }
+                bound.dropped = rows.len() as u64;
+                bound.lost_calls = rows.iter().map(|row| row.calls).sum();
             }
         }
         writing.commit().await?;
