@@ -88,6 +88,15 @@ impl Origin {
 /// Function that is given the outcome of a write, and the id of its new record if v1 told one.
 pub type AtEnd = Box<dyn FnOnce(&Result<Reply, Refusal>, Option<Uuid>) + Send + Sync>;
 
+/// Facts about the writes of a call that are needed after it has ended.
+#[derive(Debug, Default)]
+pub(super) struct Noted {
+    /// Whether v1 has refused a value of this create, which is then sent again without it.
+    pub(super) refused: AtomicBool,
+    /// Whether v1 may still be carrying out a write of this call, because its answer was lost.
+    pub(super) at_work: AtomicBool,
+}
+
 /// One call under way.
 pub struct Job {
     pub(super) runner: Arc<Runner>,
@@ -97,8 +106,6 @@ pub struct Job {
     pub(super) sent: Arc<AtomicBool>,
     /// Whether v1 may have carried out a write of this call.
     pub(super) touched: Arc<AtomicBool>,
-    /// Whether v1 may still be carrying out a write of this call, because its answer was lost.
-    pub(super) at_work: Arc<AtomicBool>,
     /// The turn of this write, held from before its first step until after its last.
     pub(super) turn: Arc<Mutex<Option<Turn>>>,
     /// A large body as JSON, read on the pool for heavy work.
@@ -112,8 +119,7 @@ pub struct Job {
     pub at_end: Option<AtEnd>,
     /// The id of the record that this create has made, as v1 told it.
     pub(super) created: Arc<OnceLock<Uuid>>,
-    /// Whether v1 has refused a value of this create, which is then sent again without it.
-    pub(super) refused: Arc<AtomicBool>,
+    pub(super) noted: Arc<Noted>,
     /// The record that an earlier attempt at this create has made; it lacks at most values that v1 refused, or that the
     /// create sends or stores after its POST.
     pub(super) half_made: Option<Uuid>,
@@ -122,24 +128,10 @@ pub struct Job {
 impl Job {
     pub fn new(runner: Arc<Runner>, call: Call) -> Self {
         let call = Box::new(call);
-        let (sent, touched, at_work, turn) = (Arc::default(), Arc::default(), Arc::default(), Arc::default());
-        let (created, refused) = (Arc::default(), Arc::default());
+        let (sent, touched, turn) = (Arc::default(), Arc::default(), Arc::default());
+        let (created, noted) = (Arc::default(), Arc::default());
         let (parsed, condition, waiting, at_end, half_made) = (None, None, None, None, None);
-        Self {
-            runner,
-            call,
-            sent,
-            touched,
-            at_work,
-            turn,
-            parsed,
-            condition,
-            waiting,
-            at_end,
-            created,
-            refused,
-            half_made,
-        }
+        Self { runner, call, sent, touched, turn, parsed, condition, waiting, at_end, created, noted, half_made }
     }
 
     /// Returns the same job after it has waited for the answer to an equal request.
@@ -191,8 +183,8 @@ impl Job {
     /// Returns a function that tells, even after the call has ended, whether v1 has refused a value of this create,
     /// which was then sent again without it.
     pub fn refused_value(&self) -> impl Fn() -> bool + Send + 'static {
-        let refused = Arc::clone(&self.refused);
-        move || refused.load(Ordering::SeqCst)
+        let noted = Arc::clone(&self.noted);
+        move || noted.refused.load(Ordering::SeqCst)
     }
 
     /// Returns a job for another operation with these parameters, with the same path and without a body.

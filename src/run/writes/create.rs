@@ -102,7 +102,7 @@ pub(in crate::run) async fn post(
     }
     let answer = job.post_raw(&outgoing.body).await?;
     if keep(job.resource(), outgoing, &answer) {
-        job.refused.store(true, Ordering::SeqCst);
+        job.noted.refused.store(true, Ordering::SeqCst);
         return job.post(&outgoing.body).await;
     }
     job.accept(WriteKind::Create, &outgoing.body, answer).await

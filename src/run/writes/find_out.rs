@@ -116,7 +116,7 @@ impl Job {
     /// Notes that v1 may still carry out a write that got no answer, or the 504 of a proxy.
     fn note_at_work(&self, doubt: &Doubt) {
         if doubt.timed_out {
-            self.at_work.store(true, Ordering::SeqCst);
+            self.noted.at_work.store(true, Ordering::SeqCst);
         }
     }
 

@@ -79,11 +79,11 @@ impl Job {
         let held = Arc::clone(&self.turn);
         *held.lock().await = Some(turn);
         self.catch_up().await;
-        let (runner, project, at_work) = (Arc::clone(&self.runner), self.v1_project(), Arc::clone(&self.at_work));
+        let (runner, project, noted) = (Arc::clone(&self.runner), self.v1_project(), Arc::clone(&self.noted));
         let outcome = self.announced_step().await;
         let turn = held.lock().await.take();
         match (turn, project) {
-            (Some(turn), Some(project)) if at_work.load(Ordering::SeqCst) => runner.keep_turn(turn, project),
+            (Some(turn), Some(project)) if noted.at_work.load(Ordering::SeqCst) => runner.keep_turn(turn, project),
             (turn, _) => drop(turn),
         }
         outcome
@@ -109,14 +109,14 @@ impl Job {
     /// Carries a write out; a write to v1 is announced to other gateway processes before and after.
     async fn announced_step(self) -> Result<Reply, Refusal> {
         let Some(project) = self.v1_project() else { return self.reported_step().await };
-        let (runner, void, at_work) = (Arc::clone(&self.runner), self.voiding(), Arc::clone(&self.at_work));
+        let (runner, void, noted) = (Arc::clone(&self.runner), self.voiding(), Arc::clone(&self.noted));
         let turn = self.turn.lock().await.as_ref().and_then(Turn::noted);
         // A write that cannot be announced is not sent: other processes would answer with older data.
         runner.announce(project, turn.as_ref()).await?;
         let outcome = self.reported_step().await;
         void(&outcome);
         // While v1 may be at work, the note about the turn stays; see `keep_turn`.
-        let ended = turn.filter(|_| !at_work.load(Ordering::SeqCst));
+        let ended = turn.filter(|_| !noted.at_work.load(Ordering::SeqCst));
         runner.announce_done(project, Vec::new(), ended.as_ref()).await;
         outcome
     }
