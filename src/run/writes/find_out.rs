@@ -22,7 +22,7 @@ use uuid::Uuid;
 /// Pauses between looks while v1 may still be at work; after an answer of v1 there is only one look.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
 /// Resources whose names are unique in a project: v1 ensures it (trap 5), for cycles the gateway.
-pub(super) const ONE_OF_A_NAME: [Known; 4] = [Known::States, Known::Labels, Known::Modules, Known::Cycles];
+const ONE_OF_A_NAME: [Known; 4] = [Known::States, Known::Labels, Known::Modules, Known::Cycles];
 /// Name of the state that v1 keeps in every project and never lists (`intake_create`).
 const HIDDEN_STATE: &str = "Triage";
 
@@ -211,7 +211,12 @@ fn mark_of<'s>(resource: &Resource, sent: &'s Members) -> Option<Mark<'s>> {
     if let (Some(id), Some(source)) = (text("external_id"), text("external_source")) {
         return Some(Mark::Pair(id, source));
     }
-    text("name").filter(|_| resource.known.is_some_and(|known| ONE_OF_A_NAME.contains(&known))).map(Mark::Name)
+    text("name").filter(|_| has_unique_name(resource)).map(Mark::Name)
+}
+
+/// Checks whether only one record of a project has a name.
+pub(super) fn has_unique_name(resource: &Resource) -> bool {
+    resource.known.is_some_and(|known| ONE_OF_A_NAME.contains(&known))
 }
 
 impl Mark<'_> {

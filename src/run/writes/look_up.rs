@@ -12,7 +12,7 @@
 //! May use: what `run` may use.
 
 use super::create;
-use super::find_out::ONE_OF_A_NAME;
+use super::find_out::has_unique_name;
 use crate::catalogue::Applicable;
 use crate::catalogue::values::ValueKind;
 use crate::json::{self, SafeJson};
@@ -126,7 +126,7 @@ impl Job {
                     }
                     (true, false) if was_refused => Ok(Looked::Found(self.complete(*id).await?)),
                     // Its later steps may be missing. The create itself checks that nothing else is.
-                    (false, _) if (whole || was_refused) && self.has_unique_name() => {
+                    (false, _) if (whole || was_refused) && has_unique_name(self.resource()) => {
                         Ok(Looked::Found(self.complete(*id).await?))
                     }
                     _ => Ok(Looked::NotKnown),
@@ -134,10 +134,6 @@ impl Job {
             }
             _ => Ok(Looked::NotKnown),
         }
-    }
-
-    fn has_unique_name(&self) -> bool {
-        self.resource().known.is_some_and(|known| ONE_OF_A_NAME.contains(&known))
     }
 
     /// Checks whether the write creates a record that a list shows.
