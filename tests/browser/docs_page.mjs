@@ -112,7 +112,7 @@ export async function run({ base, visit, views }) {
       assert.ok(!(await snippets.textContent()).includes(KEY), "snippets never show the key");
       await operation.scrollIntoViewIfNeeded();
       await fits("sent");
-      // Looking through 88 operations takes seconds, and the dark phone has the order of the one and the colours of the other.
+      // To look through 88 operations takes seconds. The dark phone has the order of the one and the colours of the other.
       if (!phone || view.scheme === "light") await usable("sent");
       await shot("sent", false);
 

@@ -42,12 +42,14 @@ async function started(base, gateway) {
   throw new Error("the demo did not start in 120 s");
 }
 
+// The long run takes pictures of every page in every view. The everyday run shows each size and each colour once.
+const long = process.env.LONG_TESTS === "1";
 const views = [
   { name: "desktop-light", width: 1280, height: 900, scheme: "light" },
+  { name: "phone-dark", width: 390, height: 844, scheme: "dark" },
   { name: "desktop-dark", width: 1280, height: 900, scheme: "dark" },
   { name: "phone-light", width: 390, height: 844, scheme: "light" },
-  { name: "phone-dark", width: 390, height: 844, scheme: "dark" },
-];
+].slice(0, long ? 4 : 2);
 
 const base = `http://127.0.0.1:${await freePort()}`;
 const gateway = spawn(program, ["demo", "--listen", base.replace("http://", "")], {
@@ -87,8 +89,8 @@ try {
       if (!expected.some((start) => url.startsWith(start)) && !url.startsWith("data:") && !url.startsWith("blob:")) noticed.push(`left the host: ${url}`);
     });
     page.on("requestfailed", (request) => noticed.push(`failed: ${request.url()}`));
-    const shot = (part, fullPage = true) =>
-      page.screenshot({ path: join(screenshots, `${label}-${part}.png`), fullPage });
+    const picture = (part, fullPage) => page.screenshot({ path: join(screenshots, `${label}-${part}.png`), fullPage });
+    const shot = async (part, fullPage = true) => { if (long) await picture(part, fullPage); };
     // What reaches beyond the window makes the page scroll sideways.
     const fits = async (moment) => {
       const { content, window } = await page.evaluate(() => ({
@@ -109,7 +111,7 @@ try {
       await steps({ page, shot, fits, usable });
       assert.deepEqual(noticed, [], `${label}: nothing to complain about`);
     } catch (error) {
-      await shot("failed", false).catch(() => {});
+      await picture("failed", false).catch(() => {});
       error.message = `${label}: ${error.message}\n${noticed.join("\n")}`;
       throw error;
     } finally {
