@@ -20,6 +20,13 @@ static PLAN: LazyLock<Arc<Plan>> = LazyLock::new(|| compile_plan(None).expect("t
 /// Resources whose v1 records go through the general translation.
 const TRANSLATED: [&str; 4] = ["states", "labels", "cycles", "modules"];
 
+/// Number of cases of a property: few for daily runs, as many as the environment says for long tests.
+fn cases() -> ProptestConfig {
+    let long = std::env::var_os("LONG_TESTS").is_some_and(|value| value == "1");
+    let few = ProptestConfig::with_cases(250);
+    ProptestConfig { failure_persistence: None, ..if long { ProptestConfig::default() } else { few } }
+}
+
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -52,7 +59,7 @@ fn cursor() -> impl Strategy<Value = Cursor> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases())]
 
     #[test]
     fn a_token_comes_back_as_it_was_and_a_part_of_it_does_not(cursor in cursor(), cut in 1_usize..40) {
@@ -197,7 +204,7 @@ fn ids(page: &Value) -> Vec<Uuid> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases())]
 
     #[test]
     fn offset_pages_are_what_brute_force_says(
@@ -358,7 +365,7 @@ fn v1_row(resource: &causeway::plan::Resource, seed: u128) -> Map<String, Value>
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases())]
 
     #[test]
     fn instants_come_out_in_utc_whatever_the_offset(micros in 0_i64..4_000_000_000_000_000, minutes in -840_i32..841) {

@@ -228,7 +228,7 @@ fn lists_in_a_cycle_are_exact_by_id_only() {
 }
 
 proptest::proptest! {
-    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(256))]
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
 
     /// Every body gets an answer.
     #[test]

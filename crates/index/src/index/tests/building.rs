@@ -51,7 +51,7 @@ fn growing(most: usize) -> impl Strategy<Value = Vec<Write>> {
 }
 
 proptest! {
-    #![proptest_config(cases(3000))]
+    #![proptest_config(cases(750))]
 
     /// The main property: rows that were proven without a sweep are exactly those of v1, for any writes between the
     /// calls.

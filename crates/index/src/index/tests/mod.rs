@@ -16,12 +16,12 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use uuid::Uuid;
 
-/// Number of cases of a property: few for daily runs, ten times as many for long tests.
+/// Number of cases of a property: few for daily runs, forty times as many for long tests.
 pub(super) fn cases(everyday: u32) -> ProptestConfig {
     let long = std::env::var_os("LONG_TESTS").is_some_and(|value| value == "1");
     ProptestConfig {
         failure_persistence: None,
-        ..ProptestConfig::with_cases(if long { 10 * everyday } else { everyday })
+        ..ProptestConfig::with_cases(if long { 40 * everyday } else { everyday })
     }
 }
 

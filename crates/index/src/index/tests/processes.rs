@@ -350,7 +350,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(cases(1500))]
+    #![proptest_config(cases(375))]
 
     #[test]
     fn deltas_between_processes_never_make_an_answer_too_old(items in 0..12_usize, steps in steps()) {

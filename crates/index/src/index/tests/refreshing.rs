@@ -94,7 +94,7 @@ impl Source for Beside<'_> {
 }
 
 proptest! {
-    #![proptest_config(cases(1000))]
+    #![proptest_config(cases(250))]
 
     /// Items that other clients had removed before are not shown, whatever this gateway removes meanwhile.
     #[test]

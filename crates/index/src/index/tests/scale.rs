@@ -118,7 +118,7 @@ fn check_orders(rows: &Rows, map: &BTreeMap<Uuid, Item>, lookups: &Lookups) -> R
 }
 
 proptest! {
-    #![proptest_config(cases(25))]
+    #![proptest_config(cases(8))]
 
     #[test]
     fn selections_are_true_through_any_changes(

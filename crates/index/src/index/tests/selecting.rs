@@ -202,7 +202,7 @@ pub(super) fn is_after(item: &Item, cursor: &Cursor, by: &OrderBy) -> bool {
 }
 
 proptest! {
-    #![proptest_config(cases(1500))]
+    #![proptest_config(cases(375))]
 
     #[test]
     fn a_selection_equals_brute_force((items, lookups, call) in situation()) {

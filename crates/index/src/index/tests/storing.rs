@@ -14,7 +14,7 @@ fn content(rows: &Rows) -> Vec<Item> {
 }
 
 proptest! {
-    #![proptest_config(cases(300))]
+    #![proptest_config(cases(75))]
 
     #[test]
     fn changes_leave_what_a_map_would_hold(
