@@ -2,8 +2,8 @@
 //!
 //! Each round starts the gateway on the same store, checks that all acknowledged writes are there, lets several
 //! writers write, and sends SIGKILL. An acknowledged write must be there afterwards, any other write may be there
-//! wholly or not at all, and the store must be sound. 1,000 rounds for each engine with LONG_TESTS=1. Else 100 on
-//! SQLite and 30 on PostgreSQL, where the first write after each kill waits until v1 must be done with the last one.
+//! wholly or not at all, and the store must be sound. 1,000 rounds for each engine with LONG_TESTS=1. Else 60 on
+//! SQLite and 20 on PostgreSQL, where the first write after each kill waits until v1 must be done with the last one.
 
 use super::child::Child;
 use super::ledger::Ledger;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// Number of writers at once.
 const WRITERS: usize = 4;
 /// Number of rounds in the everyday run, on SQLite and on PostgreSQL.
-const ROUNDS: (usize, usize) = (100, 30);
+const ROUNDS: (usize, usize) = (60, 20);
 /// Rounds between two complete checks; the other rounds check the writes of the last round.
 const FULL: usize = 20;
 
