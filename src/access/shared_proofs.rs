@@ -57,6 +57,10 @@ pub(super) struct Sharing<V> {
 impl<V> Sharing<V> {
     /// Returns the proof of another process, and the moment when its read began.
     pub async fn look(&self, changes: &Changes, max_age: Duration) -> Option<(V, Moment)> {
+        // No proof of another process is new enough, and none is worth a wait.
+        if max_age.is_zero() {
+            return None;
+        }
         let found = self.proofs.look(self.key, &self.of, max_age).await?;
         let began = changes.moment_at(changes.now().at.checked_sub(found.age)?);
         Some(((self.read)(&found.proof, began)?, began))

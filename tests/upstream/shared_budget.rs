@@ -192,6 +192,38 @@ async fn while_redis_is_away_each_has_its_even_part() {
     v1.finish();
 }
 
+/// The number of processes that the store knows.
+#[derive(Debug)]
+struct InStore(usize);
+
+impl Processes for InStore {
+    fn processes(&self) -> usize {
+        self.0
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_others_leave_an_even_part_to_one_that_does_not_reach_redis() {
+    let (redis, v1) = (Redis::start(), ScriptedV1::start().await);
+    v1.expect(me().repeated());
+    let settings = settings(MINUTE, Quota::Unlimited, Quota::Fixed(12));
+    let mut all = Vec::new();
+    for reaches in [true, true, false] {
+        let pool = match reaches {
+            true => Some(Shared::open(&redis.url(), v1.base_url(), TIMEOUT).await.expect("a shared place")),
+            false => None,
+        };
+        let budget = Budget::among(settings.clone(), pool.clone(), Some(Arc::new(InStore(3))));
+        all.push((pool, client_of(v1.base_url()).paced_by(budget)));
+    }
+    let pools: Vec<&Shared> = all.iter().filter_map(|(pool, _)| pool.as_ref()).collect();
+    until("two that know each other", async || pools.iter().all(|pool| pool.processes() == 2)).await;
+    assert_eq!(use_up(&all[2].1, "ada").await, 4);
+    assert_eq!(use_up(&all[0].1, "ada").await, 8);
+    assert_eq!(use_up(&all[1].1, "ada").await, 0);
+    v1.finish();
+}
+
 /// A process believes for a whole window how much of the quota the others had used when it last asked Redis.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn while_redis_is_away_earlier_calls_of_the_others_still_count() {

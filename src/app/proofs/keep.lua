@@ -4,17 +4,20 @@
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local of, at = ARGV[1], now - ARGV[2]
+local kept = redis.call('HMGET', KEYS[1], of .. ':at', of .. ':ended', 'ended')
+local wanted = ARGV[4] ~= ''
+for number = 1, 3 do
+  wanted = wanted and not (kept[number] and tonumber(kept[number]) >= at)
+end
+-- Comes first: when memory is full, Redis refuses only the first write of a script.
+local stored = wanted and redis.pcall('HSET', KEYS[1], of, ARGV[4], of .. ':at', at)
 redis.call('HDEL', KEYS[1], of .. ':by')
-if ARGV[4] == '' then
+if not wanted then
   return {0}
 end
-local kept = redis.call('HMGET', KEYS[1], of .. ':at', of .. ':ended', 'ended')
-for number = 1, 3 do
-  if kept[number] and tonumber(kept[number]) >= at then
-    return {0}
-  end
+if type(stored) == 'table' and stored.err then
+  return stored
 end
-redis.call('HSET', KEYS[1], of, ARGV[4], of .. ':at', at)
 if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
 end

@@ -68,7 +68,10 @@ impl Lane {
             let never = quota - state.window.most(Instant::now());
             (state.share(priority).saturating_sub(never).max(1), quota)
         };
-        self.others.own_part(share, quota).map_or(share, |part| part.max(share / self.others.processes()))
+        match self.others.own_part(share, quota) {
+            Some(part) => part.max(share / self.others.processes()),
+            None => self.others.pooled(share),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -183,7 +186,7 @@ impl Lane {
             let state = self.state();
             (state.share(priority), state.window.learned())
         };
-        let reserved = pool.reserve(calls, share, learned, asked.take()).await;
+        let reserved = pool.reserve(calls, self.others.pooled(share), learned, asked.take()).await;
         let (mut state, now) = (self.state(), Instant::now());
         match reserved {
             Reserved::Yes(ticket, count) => {

@@ -121,6 +121,11 @@ impl PoolWindow {
         self.pool.0.shared.is_up()
     }
 
+    /// Returns the last known number of processes that reserve here.
+    pub fn processes(&self) -> usize {
+        self.pool.0.shared.processes()
+    }
+
     /// Reserves `calls` if no more than `limit` calls count with them. `learned` is the quota that v1 was seen to
     /// allow, or 0. `before` holds calls of an earlier request, for which it is unknown whether they are reserved.
     pub async fn reserve(&self, calls: usize, limit: usize, learned: usize, before: Option<Ticket>) -> Reserved {

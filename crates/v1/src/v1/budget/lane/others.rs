@@ -63,6 +63,13 @@ impl Others {
         }
     }
 
+    /// Returns the part of `share` for the processes that count their calls together. Each process that other sources
+    /// know, but the pool does not, has its even part.
+    pub(super) fn pooled(&self, share: usize) -> usize {
+        let (all, here) = (self.processes(), self.pool.as_ref().map_or(1, PoolWindow::processes));
+        if here < all { (share * here / all).max(1) } else { share }
+    }
+
     /// Returns when this process can make the last of `more` calls by its own part of `share`, and, while the pool is
     /// away, beside the calls that the other processes made before; `None` when only the use of all counts.
     pub(super) fn opens(&self, state: &State, more: usize, share: usize, now: Instant) -> Option<Instant> {
