@@ -103,34 +103,47 @@ impl Job {
         match candidates.as_slice() {
             [] if self.is_own() || now > until => Ok(Looked::Absent),
             [Candidate { id, created_at: Some(created_at), .. }] if told.map_or(!ambiguous, |told| told == *id) => {
-                let Some(reply) = self.read_created_record(*id).await? else { return Ok(Looked::NotKnown) };
-                let shown = json::members(reply.body.as_deref().unwrap_or_default()).map_err(Refusal::internal)?;
-                let mut stored = given.clone();
-                stored.retain(|name, _| !lacks(name, shown.get(name), &refusable));
-                let whole = stored.len() == given.len();
-                if let Some(within) = self.in_project() {
-                    within.leave_out_blank_texts(&mut stored, &shown).await?;
-                }
                 let is_first = first_at.is_none_or(|at| at >= *created_at);
-                // Otherwise it is another record of the same name, or lacks more of what was sent.
-                let fits =
-                    self.shows_all(&shown, &stored, is_first) && self.has_unshown(*id, &given, &shown).await?;
                 // Otherwise v1 had no visible reason to refuse what it lacks, and it may be of another request.
                 let was_refused = refused || taken_at.is_some_and(|at| at < *created_at);
-                match (fits, whole) {
-                    (true, true) => {
-                        let reply = self.make_sole_flag_holder(*id, &given, reply).await?;
-                        // A client with the answer sees the record in the next read through any process.
-                        self.announce_found().await;
-                        Ok(Looked::Found(reply))
-                    }
-                    (true, false) if was_refused => Ok(Looked::Found(self.complete(*id).await?)),
-                    // Its later steps may be missing. The create itself checks that nothing else is.
-                    (false, _) if (whole || was_refused) && has_unique_name(self.resource()) => {
-                        Ok(Looked::Found(self.complete(*id).await?))
-                    }
-                    _ => Ok(Looked::NotKnown),
-                }
+                self.judge_candidate(*id, &given, &refusable, is_first, was_refused).await
+            }
+            _ => Ok(Looked::NotKnown),
+        }
+    }
+
+    /// Judges the only record that can be the result: returns the answer if it is, and completes it if it lacks only a
+    /// part that v1 has refused or that comes later. `is_first` tells whether it is the oldest of its list;
+    /// `was_refused`, whether v1 is known to have refused values of the attempt.
+    async fn judge_candidate(
+        &self,
+        id: Uuid,
+        given: &Given,
+        refusable: &Refusable<'_>,
+        is_first: bool,
+        was_refused: bool,
+    ) -> Result<Looked, Refusal> {
+        let Some(reply) = self.read_created_record(id).await? else { return Ok(Looked::NotKnown) };
+        let shown = json::members(reply.body.as_deref().unwrap_or_default()).map_err(Refusal::internal)?;
+        let mut stored = given.clone();
+        stored.retain(|name, _| !lacks(name, shown.get(name), refusable));
+        let whole = stored.len() == given.len();
+        if let Some(within) = self.in_project() {
+            within.leave_out_blank_texts(&mut stored, &shown).await?;
+        }
+        // Otherwise it is another record of the same name, or lacks more of what was sent.
+        let fits = self.shows_all(&shown, &stored, is_first) && self.has_unshown(id, given, &shown).await?;
+        match (fits, whole) {
+            (true, true) => {
+                let reply = self.make_sole_flag_holder(id, given, reply).await?;
+                // A client with the answer sees the record in the next read through any process.
+                self.announce_found().await;
+                Ok(Looked::Found(reply))
+            }
+            (true, false) if was_refused => Ok(Looked::Found(self.complete(id).await?)),
+            // Its later steps may be missing. The create itself checks that nothing else is.
+            (false, _) if (whole || was_refused) && has_unique_name(self.resource()) => {
+                Ok(Looked::Found(self.complete(id).await?))
             }
             _ => Ok(Looked::NotKnown),
         }
