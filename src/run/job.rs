@@ -95,6 +95,8 @@ pub(super) struct Noted {
     pub(super) refused: AtomicBool,
     /// Whether v1 may still be carrying out a write of this call, because its answer was lost.
     pub(super) at_work: AtomicBool,
+    /// The id of the record that this create has made, as v1 told it.
+    pub(super) created: OnceLock<Uuid>,
 }
 
 /// One call under way.
@@ -117,8 +119,6 @@ pub struct Job {
     pub waiting: Option<Waiting>,
     /// Called when a write has ended, also when its client has left before.
     pub at_end: Option<AtEnd>,
-    /// The id of the record that this create has made, as v1 told it.
-    pub(super) created: Arc<OnceLock<Uuid>>,
     pub(super) noted: Arc<Noted>,
     /// The record that an earlier attempt at this create has made; it lacks at most values that v1 refused, or that the
     /// create sends or stores after its POST.
@@ -128,10 +128,10 @@ pub struct Job {
 impl Job {
     pub fn new(runner: Arc<Runner>, call: Call) -> Self {
         let call = Box::new(call);
-        let (sent, touched, turn) = (Arc::default(), Arc::default(), Arc::default());
-        let (created, noted) = (Arc::default(), Arc::default());
+        let (sent, touched) = (Arc::default(), Arc::default());
+        let (turn, noted) = (Arc::default(), Arc::default());
         let (parsed, condition, waiting, at_end, half_made) = (None, None, None, None, None);
-        Self { runner, call, sent, touched, turn, parsed, condition, waiting, at_end, created, noted, half_made }
+        Self { runner, call, sent, touched, turn, parsed, condition, waiting, at_end, noted, half_made }
     }
 
     /// Returns the same job after it has waited for the answer to an equal request.
@@ -176,8 +176,8 @@ impl Job {
     /// Returns a function that tells, even after the call has ended, the id of the record that this call has created at
     /// v1.
     pub fn created_record(&self) -> impl Fn() -> Option<Uuid> + Send + 'static {
-        let created = Arc::clone(&self.created);
-        move || created.get().copied()
+        let noted = Arc::clone(&self.noted);
+        move || noted.created.get().copied()
     }
 
     /// Returns a function that tells, even after the call has ended, whether v1 has refused a value of this create,

@@ -46,7 +46,7 @@ impl Job {
         match self.look(doubt, || self.created(sent, began, doubt)).await? {
             Created::Found(record) => {
                 let id = id_of(&record)?;
-                self.created.get_or_init(|| id);
+                self.noted.created.get_or_init(|| id);
                 Ok(answer_of(201, &record))
             }
             Created::Impossible(refusal) => Err(refusal),

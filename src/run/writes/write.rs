@@ -34,7 +34,7 @@ impl Job {
         let doubt = match self.write(V1Request::write(Method::POST, path, json(body))).await {
             Outcome::Done(answer) => match members(&answer).and_then(|shown| id_of(&shown)) {
                 Ok(id) if self.runner.made.insert_new(id, ()) => {
-                    self.created.get_or_init(|| id);
+                    self.noted.created.get_or_init(|| id);
                     return Ok(answer);
                 }
                 _ => Doubt::answered(
