@@ -1,5 +1,5 @@
-//! Reading v1's answers: members of records, skew of clocks, refused lists, data that do not fit. May use:
-//! what `run` may use.
+//! Reading v1's answers: members of records, skew of clocks, refused lists, records that are missing, data that do
+//! not fit. May use: what `run` may use.
 
 use crate::refusal::Refusal;
 use crate::translate::{Fault, members_once};
@@ -53,6 +53,15 @@ pub(super) fn refused_read(failure: NotDone) -> Refusal {
 /// Returns the refusal for a list that v1 does not show to a member of the project.
 pub(super) fn refused_list() -> Refusal {
     Refusal::Forbidden { detail: "The service behind does not show this list to you.".into() }
+}
+
+/// Returns the result of a read; none instead of a 404.
+pub(super) fn unless_missing<T>(read: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
+    match read {
+        Ok(found) => Ok(Some(found)),
+        Err(Refusal::NotFound { .. }) => Ok(None),
+        Err(other) => Err(other),
+    }
 }
 
 pub(super) fn bad_data(fault: &Fault) -> Refusal {

@@ -15,11 +15,10 @@ use crate::index::Index;
 use crate::plan::{HumanKey, Known};
 use crate::refusal::{FieldError, Refusal};
 use crate::run::items::fields::{self, Asked};
-use crate::run::items::record::if_live;
 use crate::run::items::unlisted_states;
 use crate::run::job::InProject;
 use crate::run::kept::collection::Collection;
-use crate::run::members::{Members, as_id, ids};
+use crate::run::members::{Members, as_id, ids, unless_missing};
 use crate::run::reads::list;
 use crate::store::OwnWrite;
 use crate::translate::members::{self, Person};
@@ -298,7 +297,7 @@ async fn parent(job: &InProject<'_>, given: &Given, stored: Option<&Item>) -> Re
             if stored.is_some_and(|item| item.parent == Some(id)) {
                 return Ok(LookedUp::Found(text_of(id)));
             }
-            ("parent_id", if_live(job.live_item(id).await)?)
+            ("parent_id", unless_missing(job.live_item(id).await)?)
         }
         (None, Some(key)) => ("parent", by_key(job, key).await?),
         (None, None) => return Ok(LookedUp::NotSent),
@@ -318,7 +317,7 @@ async fn parent(job: &InProject<'_>, given: &Given, stored: Option<&Item>) -> Re
 async fn by_key(job: &InProject<'_>, key: &str) -> Result<Option<Item>, Refusal> {
     let Some(key) = HumanKey::in_body(trimmed(key)) else { return Ok(None) };
     match job.identifier_checked_against([&*key.project]).await? == key.project {
-        true => if_live(job.own_item_by_key(&key).await),
+        true => unless_missing(job.own_item_by_key(&key).await),
         false => Ok(None),
     }
 }
@@ -344,7 +343,7 @@ async fn meets_above(job: &InProject<'_>, start: &Item, own: Uuid) -> Result<boo
             (None, Some(item)) => Some(item),
             (None, None) => {
                 reads += 1;
-                if_live(job.read_item(next).await)?
+                unless_missing(job.read_item(next).await)?
             }
         };
         match live {

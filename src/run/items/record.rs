@@ -42,15 +42,6 @@ struct ParentChange {
     updated_at: Micros,
 }
 
-/// Returns the data of a work item; none when it is not live.
-pub(in crate::run) fn if_live<T>(read: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
-    match read {
-        Ok(found) => Ok(Some(found)),
-        Err(Refusal::NotFound { .. }) => Ok(None),
-        Err(other) => Err(other),
-    }
-}
-
 impl Job {
     pub(in crate::run) fn work_items(&self) -> Result<&Resource, Refusal> {
         self.resource_named(Known::WorkItems)

@@ -7,6 +7,7 @@ use super::lists::Row;
 use super::verbs::{CheckedBody, Records};
 use crate::catalogue::{Catalogue, Context, Edit, named_projects, shapes};
 use crate::refusal::Refusal;
+use crate::run::members::unless_missing;
 use crate::v2::body::Given;
 use futures_util::future::try_join_all;
 use serde_json::{Map, Value};
@@ -81,9 +82,7 @@ async fn visible(call: &OwnCall<'_>, given: &Given) -> Result<HashSet<Uuid>, Ref
 
 async fn by_card(call: &OwnCall<'_>, project: Uuid) -> Result<Option<Uuid>, Refusal> {
     let job = call.job;
-    match job.runner.access.project(&job.call.caller, job.slug(), project, &job.call.ctx).await {
-        Ok(card) => Ok((card.workspace_id == call.workspace).then_some(project)),
-        Err(Refusal::NotFound { .. }) => Ok(None),
-        Err(fault) => Err(fault),
-    }
+    let card = job.runner.access.project(&job.call.caller, job.slug(), project, &job.call.ctx).await;
+    let card = unless_missing(card)?;
+    Ok(card.filter(|card| card.workspace_id == call.workspace).map(|_| project))
 }

@@ -21,7 +21,7 @@ use crate::refusal::Refusal;
 use crate::run::items::fields::{self, Newest, newest};
 use crate::run::items::names::{self, ForV1};
 use crate::run::job::{InProject, Job};
-use crate::run::members::{SKEW, as_id};
+use crate::run::members::{SKEW, as_id, unless_missing};
 use crate::store::TypeChange;
 use crate::translate::{comments, work_items, work_items_write};
 use crate::units::now_micros;
@@ -334,11 +334,8 @@ impl Job {
     /// Returns the answer that this write would have if it had just created the record `id`.
     async fn read_created_record(&self, id: Uuid) -> Result<Option<Reply>, Refusal> {
         let retrieve = self.retrieve().ok_or_else(|| Refusal::internal("nothing shows the record"))?;
-        match Box::pin(self.on_record(retrieve, id).run_operation()).await {
-            Ok(reply) => Ok(Some(Reply { status: self.operation().status, ..reply })),
-            Err(Refusal::NotFound { .. }) => Ok(None),
-            Err(refusal) => Err(refusal),
-        }
+        let shown = unless_missing(Box::pin(self.on_record(retrieve, id).run_operation()).await)?;
+        Ok(shown.map(|reply| Reply { status: self.operation().status, ..reply }))
     }
 }
 

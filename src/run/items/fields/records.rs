@@ -2,8 +2,8 @@
 
 use crate::plan::HumanKey;
 use crate::refusal::Refusal;
-use crate::run::items::record::if_live;
 use crate::run::job::InProject;
+use crate::run::members::unless_missing;
 use crate::translate::members::Person;
 use crate::translate::work_items::Item;
 use crate::v2::value::read_uuid;
@@ -115,7 +115,7 @@ async fn one_by_one(
             RecordReference::Id(id) => Box::pin(job.read_item(*id)).await,
             RecordReference::Key(key) => Box::pin(job.own_item_by_key(key)).await,
         };
-        ids.push(if_live(read)?.map(|item| item.id));
+        ids.push(unless_missing(read)?.map(|item| item.id));
     }
     Ok(ids)
 }
@@ -157,7 +157,7 @@ pub(super) async fn items(job: &InProject<'_>, ids: &HashSet<Uuid>) -> Result<Ha
         return Ok(known);
     }
     for id in unknown {
-        if let Some(item) = if_live(Box::pin(job.read_item(id)).await)? {
+        if let Some(item) = unless_missing(Box::pin(job.read_item(id)).await)? {
             known.insert(id, item);
         }
     }
