@@ -135,7 +135,7 @@ impl Job {
     async fn get_record(&self, id: Uuid, query: &str) -> Result<V1Response, Refusal> {
         let request = V1Request::get(self.record_path(self.resource(), id)?, query);
         let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await;
-        answer.map_err(|refusal| self.noting_lost_key(refusal))
+        answer.inspect_err(|refusal| self.note_lost_key(refusal))
     }
 
     /// Waits until v1's quota has room for the calls of the whole write, and reserves it: a write of several calls
@@ -189,22 +189,20 @@ impl Job {
             self.call.ctx.meter.only_wait();
         }
         match &outcome {
-            Outcome::Done(_) => {}
+            Outcome::Done(_) | Outcome::NotDone(NotDone::Answered(_)) => {}
             Outcome::Unknown(doubt) => {
                 tracing::warn!(cause = doubt.cause, "the result of a write at v1 is unknown")
             }
-            Outcome::NotDone(NotDone::Refused(refusal)) => drop(self.noting_lost_key(refusal.clone())),
-            Outcome::NotDone(NotDone::Answered(_)) => {}
+            Outcome::NotDone(NotDone::Refused(refusal)) => self.note_lost_key(refusal),
         }
         outcome
     }
 
     /// Forgets a key that v1 does not accept any more.
-    fn noting_lost_key(&self, refusal: Refusal) -> Refusal {
+    fn note_lost_key(&self, refusal: &Refusal) {
         if matches!(refusal, Refusal::Unauthorized { .. }) {
             self.runner.access.forget_identity(self.key().id());
         }
-        refusal
     }
 
     /// Converts a write's answer: a refusal in v2's words, or the members of a success. The members after an update
