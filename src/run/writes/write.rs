@@ -5,7 +5,7 @@ use super::writing::Sending;
 use crate::plan::{Extra, Keep, Known, Resource, WriteKind};
 use crate::refusal::{FieldError, MAY_BE_DONE, Refusal};
 use crate::run::job::Job;
-use crate::run::members::{Members, answer_of, id_of, json, members};
+use crate::run::members::{Members, answer_of, as_id, id_of, json, members};
 use crate::store::OverlayValue;
 use crate::translate::outgoing::Outgoing;
 use crate::translate::{Held, confirm, refusal};
@@ -227,10 +227,7 @@ impl Job {
 
     /// Remembers the members that an update has set, and checks whether those of the update before are still there.
     pub(in crate::run) fn note_written(&self, sent: &Members, shown: &Members) {
-        let is_deleted = |one: &Value| {
-            let id = one.as_str().and_then(|id| id.parse().ok());
-            id.is_some_and(|id| self.runner.deleted_labels.contains(id))
-        };
+        let is_deleted = |one: &Value| as_id(one).is_some_and(|id| self.runner.deleted_labels.contains(id));
         let Ok(id) = id_of(shown) else { return };
         if self.runner.store.processes() > 1 {
             // Another process of the gateway may have written in between, which is no loss.
