@@ -4,7 +4,7 @@
 use crate::refusal::Refusal;
 use crate::translate::{Fault, members_once};
 use crate::v1::{NotDone, V1Response};
-use crate::v2::time::Micros;
+use crate::v2::time::{self, Micros};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -25,6 +25,11 @@ pub(super) fn as_id(value: &Value) -> Option<Uuid> {
 /// Returns the ids in an array.
 pub(super) fn ids(value: &Value) -> Vec<Uuid> {
     value.as_array().into_iter().flatten().filter_map(as_id).collect()
+}
+
+/// Returns the time in the member `created_at` of a record.
+pub(super) fn created_at(record: &Members) -> Option<Micros> {
+    record.get("created_at").and_then(Value::as_str).and_then(time::read_instant)
 }
 
 pub(super) fn members(answer: &V1Response) -> Result<Members, Refusal> {

@@ -6,14 +6,13 @@
 use super::job::Job;
 use super::kept::collection::Collection;
 use super::kept::shelf::Write;
-use super::members::as_id;
+use super::members::{as_id, created_at};
 use crate::access::{ProvenAccess, Role, WorkspaceRole, gate};
 use crate::plan::{CollectionRule, Feature, Field, May, OnCreate, Required, Resource};
 use crate::refusal::Refusal;
 use crate::store::OverlayValue;
 use crate::translate::Held;
 use crate::v2::body::Given;
-use crate::v2::time;
 use crate::v2::value::trimmed;
 use serde_json::Value;
 use std::time::Duration;
@@ -192,10 +191,7 @@ pub(super) async fn against_others(
 
 /// Returns the records that were made before the record `own`; all of them when it is not in the list.
 fn older_than(all: &Collection, own: Uuid) -> Collection {
-    let made = |held: &Held| {
-        let v1 = held.v1_members();
-        v1.get("created_at").and_then(Value::as_str).and_then(time::read_instant)
-    };
+    let made = |held: &Held| created_at(&held.v1_members());
     let until = all.get(own).map(|held| made(held));
     let older = all.rows().iter().filter(|held| until.is_none_or(|until| made(held) < until));
     Collection::new(older.cloned().collect())

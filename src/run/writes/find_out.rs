@@ -9,10 +9,10 @@ use crate::plan::{Kind, Known, Resource, ValueType};
 use crate::refusal::Refusal;
 use crate::run::items::key::is_pair;
 use crate::run::job::Job;
-use crate::run::members::{Members, SKEW, answer_of, as_id, id_of, members};
+use crate::run::members::{Members, SKEW, answer_of, as_id, created_at, id_of, members};
 use crate::translate::{confirm, modules};
 use crate::v1::{Doubt, V1Request, V1Response};
-use crate::v2::time::{self, Micros};
+use crate::v2::time::Micros;
 use crate::v2::value::trimmed;
 use serde_json::Value;
 use std::sync::atomic::Ordering;
@@ -148,7 +148,7 @@ impl Job {
     /// Checks whether this caller created the record at or after `began`.
     pub(in crate::run) fn is_made_since(&self, record: &Members, began: Micros) -> bool {
         let by = record.get("created_by").and_then(as_id);
-        let at = record.get("created_at").and_then(Value::as_str).and_then(time::read_instant);
+        let at = created_at(record);
         by == Some(self.call.caller.user.id) && at.is_some_and(|at| at >= self.runner.client.clock.at(began) - SKEW)
     }
 
