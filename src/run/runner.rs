@@ -22,8 +22,8 @@ use crate::store::Store;
 use crate::trace::carried;
 use crate::translate::ReadShape;
 use crate::translate::members::Person;
-use crate::v1::{Client, V1Key};
-use http::{HeaderMap, HeaderName, HeaderValue};
+use crate::v1::{API_KEY, Client, V1Key};
+use http::{HeaderMap, HeaderValue};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -214,7 +214,7 @@ impl Runner {
     /// Returns the owner of the gateway's own key.
     pub(super) async fn prove(&self, key: &V1Key, ctx: &Context) -> Result<Caller, Refusal> {
         let key = HeaderValue::from_str(key.expose()).map_err(|_| Refusal::internal("an odd key"))?;
-        let headers = HeaderMap::from_iter([(HeaderName::from_static("x-api-key"), key)]);
+        let headers = HeaderMap::from_iter([(API_KEY, key)]);
         self.access.identify(&headers, None, OwnerAge::Recent, ctx).await
     }
 

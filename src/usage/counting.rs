@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::edge::{Arrived, Counting, Sender};
 use crate::plan::Plan;
 use crate::units::since_1970;
-use crate::v1::{KeyId, V1Key};
+use crate::v1::{API_KEY, KeyId, V1Key};
 use foldhash::fast::RandomState;
 use http::header::USER_AGENT;
 use http::{HeaderMap, Method};
@@ -108,7 +108,7 @@ impl Counting for Usage {
             false => passed.or_else(|| presented_id(headers)).map_or(0, beginning),
         };
         let wanted = inner.unknown.is_some() && inner.callers.wants_owner(credential);
-        let key = if wanted { headers.get("x-api-key").and_then(|key| key.to_str().ok()) } else { None };
+        let key = if wanted { headers.get(API_KEY).and_then(|key| key.to_str().ok()) } else { None };
         Arrived { v1, operation, client, credential, unknown_key: key.map(|key| key.trim().into()) }
     }
 
