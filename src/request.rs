@@ -102,7 +102,7 @@ impl V2 {
         let mut answer = self.answer_to(caller, route, head, body, ctx, begun).await;
         // A read may have waited, so its answer may come from data that v1 showed after the credential had ended.
         if let Some(waiting) = waiting.filter(|_| read)
-            && let Err(ended) = Box::pin(waiting.still_good()).await
+            && let Err(ended) = Box::pin(waiting.check_again()).await
         {
             answer = Err(ended);
         }

@@ -83,11 +83,11 @@ impl Access {
 }
 
 impl Waiting {
-    /// Checks whether the credential has been revoked or has expired meanwhile.
+    /// Checks that the credential has not been revoked and has not expired meanwhile.
     ///
     /// # Errors
-    /// [`Refusal::InvalidToken`] when it has; errors of the store unchanged.
-    pub async fn still_good(&self) -> Result<(), Refusal> {
+    /// [`Refusal::InvalidToken`] when it has been revoked or has expired; errors of the store unchanged.
+    pub async fn check_again(&self) -> Result<(), Refusal> {
         self.credentials.resolve(self.presented.clone()).await.map(drop)
     }
 }

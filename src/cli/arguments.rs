@@ -229,7 +229,7 @@ pub(super) async fn with_current_store<T>(
 
 /// Fails when the tables are those of an older version, or when a newer version has changed the meaning of data.
 pub(super) async fn expect_current(store: &Store) -> Outcome {
-    store.can_be_read().await?;
+    store.check_readable().await?;
     match store.steps_to_take().await?.is_empty() {
         true => Ok(()),
         false => Err("the tables are not those of this version; run `causeway store migrate` first".to_owned()),
@@ -238,7 +238,7 @@ pub(super) async fn expect_current(store: &Store) -> Outcome {
 
 /// Fails like [`expect_current`], and when a newer version does not allow this one to write.
 pub(super) async fn expect_writable(store: &Store) -> Outcome {
-    store.can_be_written().await?;
+    store.check_writable().await?;
     expect_current(store).await
 }
 

@@ -167,13 +167,13 @@ async fn carry_out(command: &StoreCommand, store: &Store, url: &str) -> Outcome 
     let fits = match command {
         StoreCommand::Check(_) => expect_current(store).await,
         StoreCommand::Export { .. } | StoreCommand::Backup { .. } | StoreCommand::Stats { .. } => {
-            store.can_be_read().await.map_err(String::from)
+            store.check_readable().await.map_err(String::from)
         }
         StoreCommand::Forget { .. } | StoreCommand::Settle { .. } | StoreCommand::Sweep { .. } => {
             expect_writable(store).await
         }
         StoreCommand::Migrate { .. } | StoreCommand::Rebase { .. } => {
-            store.can_be_written().await.map_err(String::from)
+            store.check_writable().await.map_err(String::from)
         }
         StoreCommand::Restore { .. } => Ok(()),
     };

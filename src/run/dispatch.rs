@@ -43,7 +43,7 @@ impl Job {
         }
         let place = Box::pin(self.wait_for_quota()).await?;
         let turn = Box::pin(self.wait_for_turn()).await?;
-        Box::pin(self.is_still_allowed()).await?;
+        Box::pin(self.check_credential_again()).await?;
         Box::pin(self.carry_out_in(turn, place)).await
     }
 
@@ -51,9 +51,9 @@ impl Job {
     ///
     /// # Errors
     /// [`Refusal::InvalidToken`] when the credential was revoked or has expired; errors of the store unchanged.
-    pub(super) async fn is_still_allowed(&self) -> Result<(), Refusal> {
+    pub(super) async fn check_credential_again(&self) -> Result<(), Refusal> {
         match &self.waiting {
-            Some(waiting) => waiting.still_good().await,
+            Some(waiting) => waiting.check_again().await,
             None => Ok(()),
         }
     }

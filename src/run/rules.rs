@@ -70,7 +70,7 @@ impl Job {
     /// # Errors
     /// The same errors as for any request whose caller lacks the permission.
     pub async fn check_permission_again(&mut self) -> Result<(), Refusal> {
-        self.is_still_allowed().await?;
+        self.check_credential_again().await?;
         if let Some(less) = Box::pin(self.prove_again()).await? {
             self.call.standing = less;
         }
@@ -111,8 +111,8 @@ pub(super) fn check_place(resource: &Resource, variables: &[(String, String)], h
     }
 }
 
-/// Checks whether the feature that the operation needs is switched on.
-pub(super) fn feature_is_on(job: &Job) -> Result<(), Refusal> {
+/// Checks that the feature that the operation needs is switched on.
+pub(super) fn check_feature(job: &Job) -> Result<(), Refusal> {
     let Some(feature) = job.operation().needs_feature else { return Ok(()) };
     let on = job.call.card().is_some_and(|card| match feature {
         Feature::Cycles => card.cycle_view,
@@ -125,7 +125,7 @@ pub(super) fn feature_is_on(job: &Job) -> Result<(), Refusal> {
 /// Refuses a write to a record that only other people may write to. v1 lets all project members edit and delete
 /// comments (trap 35, `comments_patch_of_others_by_guest_accepted`, `comments_delete_of_others_by_guest_accepted`;
 /// O43).
-pub(super) async fn may_write(job: &Job, stored: &Held) -> Result<(), Refusal> {
+pub(super) async fn check_may_write(job: &Job, stored: &Held) -> Result<(), Refusal> {
     let Some(May { author, detail }) = &job.operation().may else { return Ok(()) };
     let wrote = value_of(job.resource(), *author, stored).as_ref().and_then(as_id);
     if wrote == Some(job.call.caller.user.id) || Box::pin(job.is_by_admin()).await? {
@@ -142,7 +142,7 @@ pub(super) fn names_unique(resource: &Resource, given: &Given) -> bool {
 /// Refuses a name that another record of the collection has, where v1 allows duplicates (trap 5,
 /// `cycles_create_duplicate_name_accepted`). Names are compared exactly, after trimming (O55). A record that shares
 /// its name at v1 may be sent it again.
-pub(super) fn is_unique(
+pub(super) fn check_unique(
     resource: &Resource,
     all: &Collection,
     given: &Given,
@@ -177,7 +177,7 @@ pub(super) async fn against_others(
     }
     let all = job.load(resource).await?;
     write.found(&all);
-    is_unique(resource, &all.value, given, job.half_made)?;
+    check_unique(resource, &all.value, given, job.half_made)?;
     let older = job.half_made.map(|own| older_than(&all.value, own));
     let others = older.as_ref().unwrap_or(&all.value);
     if !others.rows().is_empty() {

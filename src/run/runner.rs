@@ -169,8 +169,8 @@ impl Runner {
     pub fn with_settings(&self, plan: Arc<Plan>, access: Access, settings: Settings) -> Self {
         let same = Arc::ptr_eq(&plan, &self.plan);
         let same_types = same && settings.types == self.settings.types;
-        let (fresh, time_to_live) =
-            (settings.cache.collection == self.settings.cache.collection, settings.cache.collection);
+        let time_to_live = settings.cache.collection;
+        let is_same_time = time_to_live == self.settings.cache.collection;
         Self {
             shapes: plan.resources.iter().map(ReadShape::of).collect(),
             collections: Arc::new(self.collections.with_ages(time_to_live, longest(&settings.cache), same)),
@@ -178,7 +178,7 @@ impl Runner {
             sets: Arc::new(self.sets.with_ages(time_to_live, longest(&settings.cache), true)),
             answers: self.answers.with_age(settings.cache.stale_if_error),
             own_lists: if same_types { self.own_lists.clone() } else { KeptLists::default() },
-            restless: if fresh { self.restless.clone() } else { restless(time_to_live) },
+            restless: if is_same_time { self.restless.clone() } else { restless(time_to_live) },
             plan,
             access,
             service_key: service_key(&settings),

@@ -42,7 +42,7 @@ impl Records for Attachments {
         Ok(shapes::attachment(catalogue, id))
     }
 
-    fn may_write(call: &OwnCall<'_>, catalogue: &Catalogue, _: Option<Uuid>) -> Result<(), Refusal> {
+    fn check_may_write(call: &OwnCall<'_>, catalogue: &Catalogue, _: Option<Uuid>) -> Result<(), Refusal> {
         catalogue.writable_type(call.project, call.variable(TYPE)?).map(|_| ())
     }
 

@@ -44,7 +44,7 @@ impl Records for Contexts {
         Ok(shapes::context(catalogue, found(catalogue.contexts.get(&id))?))
     }
 
-    fn may_write(call: &OwnCall<'_>, catalogue: &Catalogue, id: Option<Uuid>) -> Result<(), Refusal> {
+    fn check_may_write(call: &OwnCall<'_>, catalogue: &Catalogue, id: Option<Uuid>) -> Result<(), Refusal> {
         let property = call.variable(PROPERTY)?;
         catalogue.writable_property(call.project, property)?;
         id.map_or(Ok(()), |id| found(catalogue.context_of(property, id)).map(|_| ()))

@@ -49,7 +49,7 @@ impl Records for Options {
         Ok(shapes::option(catalogue, found(catalogue.options.get(&id))?))
     }
 
-    fn may_write(call: &OwnCall<'_>, catalogue: &Catalogue, id: Option<Uuid>) -> Result<(), Refusal> {
+    fn check_may_write(call: &OwnCall<'_>, catalogue: &Catalogue, id: Option<Uuid>) -> Result<(), Refusal> {
         let property = call.variable(PROPERTY)?;
         catalogue.writable_property(call.project, property)?;
         id.map_or(Ok(()), |id| found(catalogue.option_of(property, id)).map(|_| ()))

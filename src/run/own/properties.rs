@@ -41,7 +41,7 @@ impl Records for Properties {
         Ok(shapes::property(catalogue, found(catalogue.properties.get(&id))?))
     }
 
-    fn may_write(call: &OwnCall<'_>, catalogue: &Catalogue, id: Option<Uuid>) -> Result<(), Refusal> {
+    fn check_may_write(call: &OwnCall<'_>, catalogue: &Catalogue, id: Option<Uuid>) -> Result<(), Refusal> {
         id.map_or(Ok(()), |id| catalogue.writable_property(call.project, id).map(|_| ()))
     }
 

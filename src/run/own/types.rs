@@ -59,7 +59,7 @@ impl Records for Types {
         Ok(call.surface().type_shape(catalogue, found(catalogue.types.get(&id))?))
     }
 
-    fn may_write(call: &OwnCall<'_>, catalogue: &Catalogue, id: Option<Uuid>) -> Result<(), Refusal> {
+    fn check_may_write(call: &OwnCall<'_>, catalogue: &Catalogue, id: Option<Uuid>) -> Result<(), Refusal> {
         id.map_or(Ok(()), |id| catalogue.writable_type(call.project, id).map(|_| ()))
     }
 

@@ -41,8 +41,8 @@ pub(super) trait Records: 'static {
     /// Returns a record that was just written.
     fn written(call: &OwnCall<'_>, catalogue: &Catalogue, id: Uuid) -> Result<Map<String, Value>, Refusal>;
 
-    /// Checks whether this surface may write the record `id`, or create one.
-    fn may_write(call: &OwnCall<'_>, catalogue: &Catalogue, id: Option<Uuid>) -> Result<(), Refusal>;
+    /// Checks that this surface may write the record `id`, or create one.
+    fn check_may_write(call: &OwnCall<'_>, catalogue: &Catalogue, id: Option<Uuid>) -> Result<(), Refusal>;
 
     /// Reads the body of a create or an update.
     async fn sent(call: &OwnCall<'_>) -> Result<CheckedBody, Refusal> {
@@ -84,10 +84,10 @@ pub(super) fn show<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
 }
 
 async fn create<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    R::may_write(call, &call.catalogue, None)?;
+    R::check_may_write(call, &call.catalogue, None)?;
     let sent = R::sent(call).await?;
     let rules = call.edit(|edit| {
-        R::may_write(call, &edit.after, None)?;
+        R::check_may_write(call, &edit.after, None)?;
         R::create(call, edit, &sent)
     });
     let (id, after) = rules.await?;
@@ -96,10 +96,10 @@ async fn create<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
 
 async fn update<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     let id = call.job.pk()?;
-    R::may_write(call, &call.catalogue, Some(id))?;
+    R::check_may_write(call, &call.catalogue, Some(id))?;
     let sent = R::sent(call).await?;
     let rules = call.edit(|edit| {
-        R::may_write(call, &edit.after, Some(id))?;
+        R::check_may_write(call, &edit.after, Some(id))?;
         R::update(call, edit, id, &sent)
     });
     let (_, after) = rules.await?;
@@ -109,7 +109,7 @@ async fn update<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
 async fn delete<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     let id = call.job.pk()?;
     let rules = call.edit(|edit| {
-        R::may_write(call, &edit.after, Some(id))?;
+        R::check_may_write(call, &edit.after, Some(id))?;
         R::delete(call, edit, id)
     });
     match rules.await {

@@ -17,7 +17,7 @@ use crate::v2::Reply;
 pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let write = job.begin_write().await?;
     let stored = list::read_to_write(job, write.latest()).await?;
-    rules::may_write(job, &stored).await?;
+    rules::check_may_write(job, &stored).await?;
     let given = job.given()?;
     if given.is_empty() {
         return Ok(job.record_reply(stored.record.json.clone()));

@@ -22,7 +22,7 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let mut given = job.given()?;
     cycles::settle_dates(&mut given, None)?;
     checks::order_of_dates(job.resource(), &given, None)?;
-    rules::feature_is_on(job)?;
+    rules::check_feature(job)?;
     let resource = job.resource();
     let mut write = job.begin_write().await?;
     rules::against_others(job, &mut write, &mut given).await?;

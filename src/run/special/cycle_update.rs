@@ -26,7 +26,7 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     cycles::settle_dates(&mut given, shown.get("timezone").and_then(Value::as_str))?;
     checks::order_of_dates(resource, &given, Some(&shown))?;
     if let Some(all) = write.before() {
-        rules::is_unique(resource, &all.value, &given, Some(id))?;
+        rules::check_unique(resource, &all.value, &given, Some(id))?;
     }
     let mut v1 = stored.v1_members();
     let mut outgoing = outgoing::update(resource, &given);

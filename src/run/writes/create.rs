@@ -34,7 +34,7 @@ pub(in crate::run) async fn begin(job: &Job) -> Result<(Write<'_, Collection>, G
     checks::references(job, &given, None).await?;
     checks::order_of_dates(job.resource(), &given, None)?;
     // The body is checked before the features of the project (O2).
-    rules::feature_is_on(job)?;
+    rules::check_feature(job)?;
     let mut write = job.begin_write().await?;
     rules::against_others(job, &mut write, &mut given).await?;
     Ok((write, given))

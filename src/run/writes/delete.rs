@@ -27,7 +27,7 @@ pub(in crate::run) async fn delete(job: &Job) -> Result<Reply, Refusal> {
     let is_unseen = job.operation().reads_first && !was_there;
     if is_unseen || job.operation().may.is_some() || job.resource().requires.is_some() {
         let stored = list::read_to_write(job, write.latest()).await?;
-        rules::may_write(job, &stored).await?;
+        rules::check_may_write(job, &stored).await?;
         return delete_now(job, write, true).await;
     }
     delete_now(job, write, was_there).await
@@ -40,7 +40,7 @@ pub(in crate::run) async fn delete(job: &Job) -> Result<Reply, Refusal> {
 async fn delete_alone(job: &Job, mut write: Write<'_, Collection>, field: usize) -> Result<Reply, Refusal> {
     let (resource, id) = (job.resource(), job.pk()?);
     let record = update::refresh(job, &mut write, id).await?;
-    rules::may_write(job, &record).await?;
+    rules::check_may_write(job, &record).await?;
     let all = write.before().ok_or_else(|| Refusal::internal("no list in hand"))?;
     let above = |held: &Held| as_id(&rules::value_of(resource, field, held)?);
     let children: Vec<&Arc<Held>> = all.value.rows().iter().filter(|held| above(held) == Some(id)).collect();

@@ -51,7 +51,7 @@ impl Job {
         };
         if self.operation().may.is_some() {
             let record = Box::pin(list::read_addressed_record(self)).await?;
-            Box::pin(rules::may_write(self, &record)).await?;
+            Box::pin(rules::check_may_write(self, &record)).await?;
         }
         Err(failure)
     }

@@ -25,7 +25,7 @@ pub(in crate::run) async fn update(job: &Job) -> Result<Reply, Refusal> {
 pub(in crate::run) async fn begin_valid(job: &Job) -> Result<(Write<'_, Collection>, Arc<Held>, Given), Refusal> {
     job.check_required_record().await?;
     let (resource, (mut write, mut stored)) = (job.resource(), begin(job).await?);
-    rules::may_write(job, &stored).await?;
+    rules::check_may_write(job, &stored).await?;
     let given = job.given()?;
     checks::references(job, &given, Some(stored.record.id)).await?;
     let unique = rules::names_unique(resource, &given);
@@ -36,7 +36,7 @@ pub(in crate::run) async fn begin_valid(job: &Job) -> Result<(Write<'_, Collecti
         stored = refresh(job, &mut write, stored.record.id).await?;
     }
     if let Some(all) = write.before() {
-        rules::is_unique(resource, &all.value, &given, Some(stored.record.id))?;
+        rules::check_unique(resource, &all.value, &given, Some(stored.record.id))?;
     }
     Ok((write, stored, given))
 }

@@ -169,7 +169,7 @@ impl Job {
                     if self.call.ctx.is_past_asker_deadline() {
                         return Err(Refusal::DeadlineExceeded { maybe_done: false });
                     }
-                    self.is_still_allowed().await?;
+                    self.check_credential_again().await?;
                 }
                 // Another gateway process may have the turn by now, and may have decided and written in it.
                 if let Some(turn) = self.turn.lock().await.as_mut() {

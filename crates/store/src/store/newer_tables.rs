@@ -17,15 +17,15 @@ const MIN_WRITER: i64 = 5;
 impl Engine {
     /// Checks whether this version may write to tables of `version`, by the `min_writer` recorded in the store.
     pub(super) async fn fits_newer_tables(&self, version: i64) -> Result<(), StoreError> {
-        self.is_allowed(version, "SELECT min_writer FROM service WHERE id = 1", "writes").await
+        self.check_knows(version, "SELECT min_writer FROM service WHERE id = 1", "writes").await
     }
 
-    /// Checks whether this version may read tables of `version`.
-    pub(super) async fn may_read_newer_tables(&self, version: i64) -> Result<(), StoreError> {
-        self.is_allowed(version, "SELECT min_reader FROM service WHERE id = 1", "reads").await
+    /// Checks that this version may read tables of `version`.
+    pub(super) async fn check_reads_newer_tables(&self, version: i64) -> Result<(), StoreError> {
+        self.check_knows(version, "SELECT min_reader FROM service WHERE id = 1", "reads").await
     }
 
-    async fn is_allowed(&self, version: i64, least: &'static str, does: &str) -> Result<(), StoreError> {
+    async fn check_knows(&self, version: i64, least: &'static str, does: &str) -> Result<(), StoreError> {
         let known = self.newest_step();
         if version <= known {
             return Ok(());

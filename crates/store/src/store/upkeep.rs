@@ -73,15 +73,15 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Schema`] when a newer version has changed the meaning of existing data.
-    pub async fn can_be_read(&self) -> Result<(), StoreError> {
-        self.engine.may_read_newer_tables(self.engine.tables_version().await?).await
+    pub async fn check_readable(&self) -> Result<(), StoreError> {
+        self.engine.check_reads_newer_tables(self.engine.tables_version().await?).await
     }
 
     /// Checks that this version writes the tables correctly.
     ///
     /// # Errors
     /// [`StoreError::Schema`] when a newer version has changed the tables in a way that this version does not know.
-    pub async fn can_be_written(&self) -> Result<(), StoreError> {
+    pub async fn check_writable(&self) -> Result<(), StoreError> {
         self.engine.fits_newer_tables(self.engine.tables_version().await?).await
     }
 }
