@@ -33,10 +33,20 @@ pub(super) fn run(args: &SettingArgs) -> Outcome {
     }
     let args = args.clone();
     block_on(async move {
-        // Do this first, because an unhandled signal ends the process.
+        // Do this first: a signal that is not handled ends the process, and the first process of a container never gets
+        // it.
         let hangups = signal(SignalKind::hangup());
         let mut hangups = hangups.map_err(|fault| format!("SIGHUP cannot be waited for: {fault}"))?;
-        let app = App::build_from(loaded).await.map_err(|fault| fault.to_string())?;
+        let mut stop = Box::pin(stop_signal());
+        let app = tokio::select! {
+            // In this order signals are caught before the start begins.
+            biased;
+            () = &mut stop => {
+                tracing::info!("stopped before it served");
+                return Ok(());
+            }
+            app = App::build_from(loaded) => app.map_err(|fault| fault.to_string())?,
+        };
         let listener = listener(&settings).await?;
         // With port 0 the system chooses one.
         let address = listener.local_addr().unwrap_or(settings.listen.address);
@@ -57,8 +67,8 @@ pub(super) fn run(args: &SettingArgs) -> Outcome {
         beside.spawn(watched());
         beside.spawn(reloading);
         beside.spawn(tell_of_v1(asking));
-        let stopped = async {
-            stop_signal().await;
+        let stopped = async move {
+            stop.await;
             stopping();
         };
         app.serve(listener, stopped).await.map_err(|fault| format!("serving ended: {fault}"))

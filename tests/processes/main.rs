@@ -24,6 +24,7 @@ mod shared_place;
 mod shared_proofs;
 mod shared_quota;
 mod simulated_move;
+mod start;
 mod tls;
 mod together;
 mod versions;
