@@ -301,6 +301,24 @@ async fn proofs_in_redis_are_unreadable_and_absent_without_a_secret() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_with_full_memory_takes_no_proofs() {
+    let (redis, v1) = (Redis::start(), willing().await);
+    let three = Three::with(&redis, &v1, &[("CAUSEWAY_SECRETS__KEY", SECRET)]).await;
+    let memory = |bytes: &str| {
+        redis::cmd("CONFIG").arg("SET").arg("maxmemory").arg(bytes).exec(&mut redis.connection()).expect("a limit");
+    };
+    memory("1");
+    for which in [0, 1, 2] {
+        assert_eq!(three.get(which, "a-key").await, 200);
+    }
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert!(!redis.contents().contains(":proofs:"));
+    memory("0");
+    assert_eq!(three.get(0, "another-key").await, 200);
+    until("a proof is there", async || redis.contents().contains(":proofs:")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_fails_while_redis_is_stopped_started_and_emptied() {
     let (mut redis, v1) = (Redis::start(), willing().await);
     let three = Three::with(&redis, &v1, &[("CAUSEWAY_SECRETS__KEY", SECRET)]).await;
