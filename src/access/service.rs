@@ -7,7 +7,7 @@ use super::acquaintances::{Acquaintance, Acquaintances};
 use super::credential::Credentials;
 use super::projects_page::ProjectsPage;
 use super::remembered::{Ages, Remembered, Verdict};
-use super::rosters::{self, Roster, Rosters};
+use super::rosters::{self, Rosters};
 use super::shared_proofs::{SharedProofs, Sharing};
 use super::{
     Caller, ProjectCard, User, VisibleProjects, WorkspaceCard, paths, project_card, projects_page,
@@ -267,9 +267,9 @@ impl Access {
         // A roster that was dropped from the cache is read again.
         for max_age in [max_age, Duration::ZERO] {
             let card = self.workspace_within(caller, slug, max_age, ctx).await?;
-            match card.roster.as_ref().map(Roster::bytes) {
-                Some(None) => {}
-                kept => return Ok((card, kept.flatten())),
+            let Some(roster) = &card.roster else { return Ok((card, None)) };
+            if let Some(bytes) = roster.bytes() {
+                return Ok((card, Some(bytes)));
             }
         }
         Err(Refusal::Overloaded)

@@ -239,8 +239,8 @@ fn as_it_is_known(accepted: &Accepted, mut response: Response<Body>) -> Response
     let known = accepted.known.as_ref();
     let tag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok());
     if let (Some(known), Some(tag)) = (known, tag) {
-        let has = |coding: &Coding| known.contains(&tag::coded(tag, coding.name()));
-        let form = Coding::ALL.iter().find(|coding| has(coding)).map(|coding| tag::coded(tag, coding.name()));
+        let form =
+            Coding::ALL.iter().map(|coding| tag::coded(tag, coding.name())).find(|form| known.contains(form));
         if let Some(form) = form.and_then(|tag| HeaderValue::try_from(tag).ok()) {
             response.headers_mut().insert(ETAG, form);
         }

@@ -64,10 +64,7 @@ impl Usage {
 
     /// Returns the same counts, for calls of the operations of another plan from now on.
     pub fn with_plan(&self, plan: &Arc<Plan>) -> Self {
-        let operations = match self.operations.are_of(plan) {
-            true => Arc::clone(&self.operations),
-            false => Arc::new(Operations::new(Arc::clone(plan), &self.inner.names)),
-        };
+        let operations = Arc::new(Operations::new(Arc::clone(plan), &self.inner.names));
         Self { inner: Arc::clone(&self.inner), operations }
     }
 

@@ -81,11 +81,6 @@ impl Operations {
         Self { plan, v1, v2, unknown_v1, unknown_v2 }
     }
 
-    /// Checks whether these are the operations of this plan.
-    pub(super) fn are_of(&self, plan: &Arc<Plan>) -> bool {
-        Arc::ptr_eq(&self.plan, plan)
-    }
-
     pub(super) fn of_v1(&self, names: &Names, method: &str, path: &str) -> u32 {
         if let V1RouteMatch::Operation { operation, .. } = self.plan.v1.find(method, path) {
             return self.v1[operation];

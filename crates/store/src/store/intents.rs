@@ -116,9 +116,8 @@ impl Store {
         };
         let text = "UPDATE intent SET state = $2, work_item_id = $3, settled_at = $4 WHERE id = $1 \
                     AND (settled_at IS NULL OR $5 = 1) RETURNING id";
-        let row = query(text, &[&intent.id, &state, &item, &now_micros(), &i64::from(owner)])
-            .fetch_optional(&mut *writing)
-            .await?;
+        let row =
+            query(text, &[&intent.id, &state, &item, &now_micros(), &owner]).fetch_optional(&mut *writing).await?;
         let bound = match settled {
             Settled::Done(item) if !owner && intent.kind == IntentKind::Create => {
                 let known = query("SELECT id FROM work_item WHERE id = $1", &[&item]);

@@ -266,7 +266,7 @@ impl Store {
     ) -> Result<(HashSet<Uuid>, bool), StoreError> {
         let text = "SELECT record_id, state, fingerprint, user_id FROM repeatable_request \
                     WHERE (user_id = $1 OR $3 = 1) AND id <> $2";
-        let asked = query(text, &[&attempt.request.user, &attempt.request.id, &i64::from(everybody)]);
+        let asked = query(text, &[&attempt.request.user, &attempt.request.id, &everybody]);
         let rows = asked.fetch_all(self.engine.pool()).await?;
         let (mut records, mut open) = (HashSet::new(), false);
         for row in &rows {
