@@ -47,7 +47,7 @@ pub mod verify;
 
 pub use causeway_core::{
     amount, aside, boxed, cache, context, fresh, heavy, json, load, network, printable, refusal, settings, tally,
-    trace, units, worker,
+    task, trace, units, worker,
 };
 pub use causeway_index::{index, translate};
 pub use causeway_plan::{describe, mapping, plan, v2};

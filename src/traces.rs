@@ -1,12 +1,13 @@
 //! Sending recorded traces to a collector: OTLP over HTTP, as JSON.
 //!
-//! Requests are handed to the batch processor of the OpenTelemetry SDK, which has a bounded queue and its own
-//! thread: no request waits for a collector, and traces that the collector does not accept are lost. May use: `edge`
-//! (its trait), `outgoing`, `settings`, `trace`.
+//! Requests are handed to the batch processor of the OpenTelemetry SDK, which has a bounded queue and its own thread:
+//! no request waits for a collector, and traces that the collector does not accept are lost. May use: `edge` (its
+//! trait), `outgoing`, `settings`, `task`, `trace`.
 
 use crate::edge::{Recorded, Traces};
 use crate::outgoing;
 use crate::settings::TraceSettings;
+use crate::task::spawn_on;
 use crate::trace::{Detail, Step};
 use async_trait::async_trait;
 use opentelemetry::trace::{SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceId, TraceState};
@@ -196,7 +197,7 @@ impl OnRuntime {
 impl HttpClient for OnRuntime {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let own = self.clone();
-        let sending = self.runtime.spawn(async move {
+        let sending = spawn_on(&self.runtime, async move {
             let answer = own.sent(request).await;
             match &answer {
                 Ok(answer) if answer.status().is_success() => own.tell(None),

@@ -17,6 +17,7 @@ use causeway::load::{Memory, Share};
 use causeway::refusal::Refusal;
 use causeway::settings::{HttpAddress, Settings};
 use causeway::store::{AuditStart, Store};
+use causeway::task::spawn;
 use futures_util::future::BoxFuture;
 use futures_util::stream;
 use http::{Request, Response};
@@ -104,13 +105,11 @@ impl Readiness for NoV2 {
 async fn start_v1(up: Arc<Flight>, down: Arc<Flight>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move {
+    spawn(async move {
         while let Ok((socket, _)) = listener.accept().await {
             let (up, down) = (up.clone(), down.clone());
             let service = hyper::service::service_fn(move |request| answer_v1(request, up.clone(), down.clone()));
-            tokio::spawn(
-                hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(socket), service),
-            );
+            spawn(hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(socket), service));
         }
     });
     address
@@ -145,9 +144,7 @@ async fn start_gateway(upstream: &str) -> String {
     let stack = stack(&settings, surface, memory.clone());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(
-        async move { serve(listener, stack, &settings, memory, None, std::future::pending::<()>()).await },
-    );
+    spawn(async move { serve(listener, stack, &settings, memory, None, std::future::pending::<()>()).await });
     address
 }
 

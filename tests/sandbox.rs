@@ -1,6 +1,7 @@
 //! The sandbox beyond the recordings: the generator, concurrency, the network, the demo, and that it
 //! is a world of its own.
 
+use causeway::task::spawn;
 use std::collections::HashSet;
 use std::thread;
 use std::time::Duration;
@@ -162,12 +163,12 @@ async fn fetch(address: std::net::SocketAddr, two: bool) -> (u16, Value) {
         let io = TokioIo::new(stream);
         let (mut sender, connection) =
             hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await.expect("HTTP/2");
-        tokio::spawn(connection);
+        spawn(connection);
         sender.send_request(request).await
     } else {
         let io = TokioIo::new(stream);
         let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.expect("HTTP/1.1");
-        tokio::spawn(connection);
+        spawn(connection);
         sender.send_request(request).await
     }
     .expect("an answer");
@@ -183,7 +184,7 @@ async fn it_serves_both_versions_of_http_and_ends() {
     let address = listener.local_addr().expect("an address");
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let sandbox = sandbox(Seed::Demo, 0);
-    let server = tokio::spawn(sandbox.clone().serve(listener, async {
+    let server = spawn(sandbox.clone().serve(listener, async {
         let _ = stopped.await;
     }));
     for two in [false, true] {

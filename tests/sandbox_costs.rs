@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 use causeway::sandbox::{Config, Costs, Sandbox, Seed};
+use causeway::task::spawn;
 use http::{Request, Response};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -28,7 +29,7 @@ fn request(method: &str, path: &str, body: &Value) -> Request<Bytes> {
 /// Answers a request in a task of its own; returns the time from `start` to the answer with the answer.
 fn begin(sandbox: &Sandbox, start: Instant, request: Request<Bytes>) -> JoinHandle<(Duration, Response<Bytes>)> {
     let sandbox = sandbox.clone();
-    tokio::spawn(async move {
+    spawn(async move {
         let response = sandbox.handle_in_time(request).await;
         (start.elapsed(), response)
     })

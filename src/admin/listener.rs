@@ -1,14 +1,16 @@
 //! Accepts the operators' connections (HTTP/1.1), and passes each admitted request to its page.
 //!
-//! May use: `html`, `settings`, `telemetry`, `admin::door`, `admin::page`, `admin::token`.
+//! May use: `html`, `settings`, `task`, `telemetry`, `admin::door`, `admin::page`, `admin::token`.
 
 use super::door::Door;
 use super::page::{AdminPage, home, see_other, text};
 use super::token::Token;
 use crate::html::{self, INLINE};
 use crate::settings::AdminSettings;
+use crate::task::spawn;
 use crate::telemetry::field;
 use bytes::Bytes;
+use futures_util::FutureExt;
 use http::header::CONTENT_LENGTH;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
@@ -78,7 +80,7 @@ impl Admin {
         let listener = bound(address, patience).await.map_err(unusable)?;
         let address = listener.local_addr().map_err(unusable)?;
         let shown: CurrentSite = Arc::new(RwLock::new(Arc::new(Site { door, pages: Vec::new() })));
-        let _accepting = AbortOnDropHandle::new(tokio::spawn(accept(listener, shown.clone())));
+        let _accepting = AbortOnDropHandle::new(spawn(accept(listener, shown.clone())));
         Ok(Some(Self { address, shown, _accepting }))
     }
 
@@ -140,7 +142,7 @@ async fn accept(listener: TcpListener, shown: CurrentSite) {
                 // Without a place the connection is closed at once.
                 Ok((socket, _)) => if make_place(&mut open) {
                     let admitted = Arc::<AtomicBool>::default();
-                    let task = connections.spawn(converse(socket, shown.clone(), Arc::clone(&admitted)));
+                    let task = connections.spawn(converse(socket, shown.clone(), Arc::clone(&admitted)).boxed());
                     open.push(Accepted { task, admitted });
                 },
                 Err(error) => {

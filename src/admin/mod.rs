@@ -4,7 +4,7 @@
 //! connections. `door` checks the host, the token and the origin of each request, and passes admitted requests to the
 //! [`AdminPage`] that has the path. A new page is a value with that trait, given to [`Admin::show`].
 //!
-//! May use: `html`, `settings`, `telemetry`.
+//! May use: `html`, `settings`, `task`, `telemetry`.
 
 mod door;
 mod listener;

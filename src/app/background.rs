@@ -1,8 +1,9 @@
 //! Background tasks, which end with the service that started them.
 //!
-//! May use: `store`, `units`, `v1`; it is composition.
+//! May use: `store`, `task`, `units`, `v1`; it is composition.
 
 use crate::store::Store;
+use crate::task::spawn;
 use crate::units::{micros, now_micros};
 use crate::v1::Budget;
 use std::time::Duration;
@@ -23,7 +24,7 @@ const MOST_REPORTED: usize = 10;
 
 /// Starts a task that ends when the returned value is dropped.
 pub(super) fn until_dropped(work: impl Future<Output = ()> + Send + 'static) -> AbortOnDropHandle<()> {
-    AbortOnDropHandle::new(tokio::spawn(work))
+    AbortOnDropHandle::new(spawn(work))
 }
 
 /// Removes from the store, again and again, what ended long ago: settled writes, and codes, tokens and grants, and

@@ -1,6 +1,6 @@
 //! A v2 of the deployment's own: checked before anything is changed, and put together with the other parts.
 //!
-//! May use: `edge`, `native`, `plan`, `settings`, `shadow`, `store`, `v1`; it is composition.
+//! May use: `edge`, `native`, `plan`, `settings`, `shadow`, `store`, `task`, `v1`; it is composition.
 
 use super::background::until_dropped;
 use super::foreign_writes::ForeignWrites;
@@ -12,6 +12,7 @@ use crate::plan::Plan;
 use crate::settings::{Mode, Settings};
 use crate::shadow::{Shadow, Tally, Work, Writer};
 use crate::store::{LeftWorkspace, Store};
+use crate::task::spawn;
 use crate::v1::Client;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -98,7 +99,7 @@ impl CutOver {
     /// Starts to compare answers. The task ends by itself when the services that offer answers are gone.
     pub(super) fn begin(&mut self) {
         if let Some(work) = self.work.take() {
-            tokio::spawn(work.run());
+            spawn(work.run());
         }
     }
 }

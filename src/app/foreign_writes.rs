@@ -1,6 +1,6 @@
 //! Pass-through writes to v1: invalidates the data that they may have changed, here and in other gateway processes.
 //!
-//! May use: `access`, `context`, `edge`, `fresh`, `limits`, `refusal`, `run`, `v1`; it is composition.
+//! May use: `access`, `context`, `edge`, `fresh`, `limits`, `refusal`, `run`, `task`, `v1`; it is composition.
 
 use crate::access::paths::LONGEST_SLUG;
 use crate::context::Context;
@@ -9,6 +9,7 @@ use crate::fresh::{Changed, Changes};
 use crate::limits::Limits;
 use crate::refusal::Refusal;
 use crate::run::Runner;
+use crate::task::spawn;
 use crate::v1::{KeyId, is_refused_at_the_door, names_a_key};
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, StatusCode};
@@ -69,7 +70,7 @@ impl WriteObserver for ForeignWrites {
         let (runner, later) = (Arc::clone(&self.runner), touched.clone());
         let announced = self.runner.spawn_write(async move { announce(&runner, &touched).await });
         let (runner, changes) = (Arc::clone(&self.runner), self.changes.clone());
-        tokio::spawn(async move {
+        spawn(async move {
             tokio::time::sleep(BACKGROUND).await;
             later.tell(&changes);
             announce(&runner, &later).await;
@@ -87,7 +88,7 @@ impl WriteObserver for ForeignWrites {
             self.runner.spawn_write(async move {
                 if note_end(&runner, project, about).await.is_err() {
                     // The client need not wait for the repetitions.
-                    tokio::spawn(note_end_later(runner, project, about));
+                    spawn(note_end_later(runner, project, about));
                 }
             })
         });

@@ -3,10 +3,11 @@
 //!
 //! Each process publishes two facts with every renewal of its lease (so that they cost no statement): whether its use
 //! of v1's quota is in the table of parts, and how many concurrent calls v1 takes by its measurement. May use:
-//! `shared`, `store`, `v1`; it is composition.
+//! `shared`, `store`, `task`, `v1`; it is composition.
 
 use crate::shared::Shared;
 use crate::store::Store;
+use crate::task::spawn;
 use crate::v1::budget::{Change, Members, Seen};
 use crate::v1::{Client, Ledger, Measured, Processes};
 use parking_lot::Mutex;
@@ -55,7 +56,7 @@ impl Peers {
     pub(super) fn know(self: &Arc<Self>, store: Store, client: &Client) {
         if self.store.set(store.clone()).is_ok() && store.is_for_many() {
             client.budget.divide(Arc::clone(self) as _);
-            tokio::spawn(share_limit(Arc::downgrade(self), client.clone()));
+            spawn(share_limit(Arc::downgrade(self), client.clone()));
         }
     }
 

@@ -4,12 +4,13 @@
 //! when its read began, so that a stranger with write access to Redis cannot make an old proof young. A refusal is
 //! announced to all processes.
 //!
-//! May use: `access`, `fresh`, `oauth` (the keyring), `shared`, `units`, `v1`; it is composition.
+//! May use: `access`, `fresh`, `oauth` (the keyring), `shared`, `task`, `units`, `v1`; it is composition.
 
 use crate::access::{SharedProof, SharedProofs};
 use crate::fresh::{Changed, Changes};
 use crate::oauth::Keyring;
 use crate::shared::{Call, Script, Shared};
+use crate::task::spawn;
 use crate::units::{millis, now_micros};
 use crate::v1::KeyId;
 use futures_util::future::BoxFuture;
@@ -77,7 +78,7 @@ impl Proofs {
     /// Sends a call whose result is not needed.
     fn send(&self, call: Call) {
         let shared = self.shared.clone();
-        tokio::spawn(async move { drop(shared.run_one(call).await) });
+        spawn(async move { drop(shared.run_one(call).await) });
     }
 
     /// Receives refusals of other processes, and reports them to `changes`.

@@ -14,6 +14,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write, stdout};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::process::exit;
 use std::sync::Arc;
 use std::time::Duration;
@@ -164,6 +165,8 @@ const READING: Duration = Duration::from_secs(5);
 pub(super) fn block_on<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|fault| format!("the runtime could not start: {fault}"))?;
+    // On the heap, so that the code of the runtime is compiled once for all commands.
+    let work: Pin<Box<dyn Future<Output = Result<T, String>> + '_>> = Box::pin(work);
     let outcome = runtime.block_on(work);
     runtime.shutdown_timeout(READING);
     outcome

@@ -9,6 +9,7 @@ use crate::oauth::protocol::registration::Registrable;
 use crate::plan::Method;
 use crate::sandbox::{Config, Costs, DemoFacts, Sandbox, Seed};
 use crate::settings::{LoadArgs, Settings};
+use crate::task::spawn;
 use crate::verify::Gateway;
 use crate::{docs, telemetry};
 use clap::Args;
@@ -76,11 +77,11 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
         let facts = sandbox.demo_facts();
         let demo_app = DemoApp { gateway: listen, redirect, client, secret };
         print_out!("{}", welcome(behind, &operators, &facts, &demo_app));
-        tokio::spawn(demo_app.serve(callback));
-        tokio::spawn(sandbox.serve(backend, stop_signal()));
+        spawn(demo_app.serve(callback));
+        spawn(sandbox.serve(backend, stop_signal()));
         // With a quota, these calls would use up part of a person's quota.
         if quota == 0 {
-            tokio::spawn(old_client(listen, facts));
+            spawn(old_client(listen, facts));
         }
         app.serve(listener, stop_signal()).await.map_err(|fault| format!("serving ended: {fault}"))
     })

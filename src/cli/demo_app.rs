@@ -6,6 +6,7 @@
 
 use crate::html::{self, INLINE, NOWHERE};
 use crate::outgoing;
+use crate::task::spawn;
 use askama::Template;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
@@ -59,7 +60,7 @@ impl DemoApp {
         let app = Arc::new(self);
         while let Ok((socket, _)) = listener.accept().await {
             let app = Arc::clone(&app);
-            tokio::spawn(async move {
+            spawn(async move {
                 let answer = service_fn(|request| {
                     let app = Arc::clone(&app);
                     async move { Ok::<_, Infallible>(app.answer(&request).await) }

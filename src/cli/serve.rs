@@ -8,7 +8,9 @@ use crate::app::{App, Reloader};
 use crate::aside::{READING, aside};
 use crate::doctor;
 use crate::settings::Settings;
+use crate::task::spawn;
 use crate::telemetry::{self, Log, field};
+use futures_util::FutureExt;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -64,9 +66,9 @@ pub(super) fn run(args: &SettingArgs) -> Outcome {
         };
         // Tasks of their own: a panic in one of them does not end the others. They end when the set is dropped.
         let mut beside = JoinSet::new();
-        beside.spawn(watched());
-        beside.spawn(reloading);
-        beside.spawn(tell_of_v1(asking));
+        beside.spawn(watched().boxed());
+        beside.spawn(reloading.boxed());
+        beside.spawn(tell_of_v1(asking).boxed());
         let stopped = async move {
             stop.await;
             stopping();
@@ -113,7 +115,7 @@ async fn tell_of_v1(asking: impl Future<Output = Result<u16, String>>) {
 
 /// Runs one reload in a task of its own. A panic in it is logged, and a later reload is possible.
 async fn carried_out(reload: impl Future<Output = ()> + Send + 'static) {
-    if let Err(panic) = AbortOnDropHandle::new(tokio::spawn(reload)).await {
+    if let Err(panic) = AbortOnDropHandle::new(spawn(reload)).await {
         tracing::error!({ field::CAUSE } = %panic, "not reloaded");
     }
 }

@@ -3,6 +3,7 @@
 use super::arguments::{SettingArgs, block_on, id, say, server, slug, stop_signal};
 use crate::amount::amount;
 use crate::settings::HttpAddress;
+use crate::task::spawn;
 use crate::verify::{self, Gateway, Proof, Verdict, VerificationParameters};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
@@ -59,7 +60,7 @@ pub(super) fn run(args: VerifyArgs) -> Result<ExitCode, String> {
         VerificationParameters { workspace: args.workspace, project, write: args.write, stop: Arc::clone(&stop) };
     let report = block_on(async {
         if wanted.write {
-            tokio::spawn(put_back_at_a_signal(Arc::clone(&stop)));
+            spawn(put_back_at_a_signal(Arc::clone(&stop)));
         }
         verify::verify(&plan, &gateway, &wanted).await
     })?;

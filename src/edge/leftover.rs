@@ -15,10 +15,11 @@
 //! These bytes are thrown away at once and cost no memory. But reading them occupies the place of the connection, whose
 //! client already has its answer. So a new connection that needs the place gets it, like that of an idle connection.
 //!
-//! May use: `edge::body`, `edge::connection`.
+//! May use: `task`, `edge::body`, `edge::connection`.
 
 use super::body::{Body, BodyError};
 use super::connection::Clock;
+use crate::task::spawn_on;
 use bytes::Bytes;
 use http::header::EXPECT;
 use http::{Request, Version};
@@ -106,7 +107,7 @@ impl Drop for ReadOn {
         let Some(rest) = self.body.take().filter(|rest| !rest.is_end_stream()) else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let (clock, most, coming) = (self.clock.clone(), self.most, self.coming.take());
-        runtime.spawn(async move {
+        spawn_on(&runtime, async move {
             let mut reading = Box::pin(tokio::time::timeout(LONGEST, discard(rest, most)));
             // The client does not have its answer yet, so the connection still counts as in use.
             if tokio::time::timeout(SOON, reading.as_mut()).await.is_ok() {

@@ -263,7 +263,7 @@ async fn carried_out(
     work: impl Future<Output = Response<Body>> + Send + 'static,
 ) -> Response<Body> {
     let mut tasks = JoinSet::new();
-    tasks.spawn_on(work, workers);
+    tasks.spawn_on(work.boxed(), workers);
     match tasks.join_next().await {
         Some(Ok(response)) => response,
         // `work` catches panics itself, so a task is only cancelled when the gateway stops.

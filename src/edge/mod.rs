@@ -4,9 +4,9 @@
 //! [`stack()`] lists the layers in order, `dispatch` tells v2 from the pass-through, `problem` writes
 //! every error body. The [`V2Service`] behind it interprets v2 requests.
 //!
-//! May use: `aside`, `boxed`, `cache`, `context`, `hop`, `load`, `refusal`, `settings`, `tally`, `telemetry`, `trace`,
-//! `units`, `v2` (replies, versions, tags), `worker`. May not use: `access`, `app`, `cli`, `mapping`, `oauth`, `run`,
-//! `sandbox`, `store`, `translate`, `v1`.
+//! May use: `aside`, `boxed`, `cache`, `context`, `hop`, `load`, `refusal`, `settings`, `tally`, `task`, `telemetry`,
+//! `trace`, `units`, `v2` (replies, versions, tags), `worker`. May not use: `access`, `app`, `cli`, `mapping`, `oauth`,
+//! `run`, `sandbox`, `store`, `translate`, `v1`.
 
 mod body;
 mod client_address;

@@ -4,8 +4,8 @@
 //! before it goes to a worker: a connection that begins with a request for `/healthz` stays here. For other connections
 //! this costs one switch to another thread each, and nothing for each request.
 //!
-//! May use: `load`, `settings`, `telemetry`, `edge::connection`, `edge::connections`, `edge::ending`, `edge::tls`,
-//! `edge::workers`.
+//! May use: `load`, `settings`, `task`, `telemetry`, `edge::connection`, `edge::connections`, `edge::ending`,
+//! `edge::tls`, `edge::workers`.
 
 use super::connection::Clock;
 use super::connections::{Connections, Open};
@@ -14,7 +14,9 @@ use super::tls::is_tls;
 use super::workers::{Arrival, Workers};
 use crate::load::{Place, Pool, Share};
 use crate::settings::ListenSettings;
+use crate::task::spawn;
 use crate::telemetry::field;
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use std::io;
 use std::net::SocketAddr;
@@ -132,9 +134,9 @@ async fn receive(
             (socket, peer) = accept(&listener) => {
                 let clock = Clock::start(&desk.settings);
                 match desk.connections.admit(peer.ip(), &clock) {
-                    Some(open) => drop(waiting.spawn(welcome(desk.clone(), socket, peer, clock, open))),
+                    Some(open) => drop(waiting.spawn(welcome(desk.clone(), socket, peer, clock, open).boxed())),
                     None => match desk.spare.enter(desk.connections.asker(peer.ip())) {
-                        Ok(place) => drop(waiting.spawn(beyond(desk.clone(), socket, peer, clock, place))),
+                        Ok(place) => drop(waiting.spawn(beyond(desk.clone(), socket, peer, clock, place).boxed())),
                         Err(_) => desk.turn_away(&socket),
                     },
                 }
@@ -194,7 +196,7 @@ async fn welcome(desk: Arc<AcceptorState>, socket: TcpStream, peer: SocketAddr, 
         // Served on this thread, also after the gateway has stopped accepting.
         ConnectionKind::Health => {
             let arrival = Arrival { socket, peer, clock, open, told };
-            drop(tokio::spawn((desk.ways.healthy)(arrival)));
+            drop(spawn((desk.ways.healthy)(arrival)));
         }
         ConnectionKind::Other => match socket.into_std() {
             Ok(socket) => desk.ways.workers.take(Arrival { socket, peer, clock, open, told }),

@@ -4,11 +4,12 @@
 //! request wakes no other thread. Long work runs on the pool for heavy work, not here. When the gateway runs in a
 //! foreign runtime with a single thread, as in tests, connections are carried on that runtime.
 //!
-//! May use: `telemetry`, `worker`, `edge::connection`, `edge::connections`, `edge::ending`.
+//! May use: `task`, `telemetry`, `worker`, `edge::connection`, `edge::connections`, `edge::ending`.
 
 use super::connection::Clock;
 use super::connections::Open;
 use super::ending::ShutdownListener;
+use crate::task::spawn;
 use crate::telemetry::field;
 use crate::worker;
 use futures_util::future::BoxFuture;
@@ -71,7 +72,7 @@ impl Workers {
     pub(super) fn start(converse: &Converse) -> io::Result<Self> {
         if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
             let (worker, ends) = Worker::new();
-            tokio::spawn(carry(converse.clone(), ends));
+            spawn(carry(converse.clone(), ends));
             return Ok(Self(vec![worker]));
         }
         let start = |number| {

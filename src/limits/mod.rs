@@ -7,7 +7,7 @@
 //! Several processes count together when they share a Redis (`together`). Each process also counts in its own buckets,
 //! so that one process does not grant a slot twice when Redis loses data.
 //!
-//! May use: `context`, `refusal`, `settings`, `shared`, `tally`, `units`.
+//! May use: `context`, `refusal`, `settings`, `shared`, `tally`, `task`, `units`.
 
 mod account;
 mod attempts;

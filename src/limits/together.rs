@@ -2,11 +2,12 @@
 //!
 //! One task reports the requests let through and asks for the requests that need Redis, for all credentials at once:
 //! after at most [`GATHER`], or at once when a request waits. So the number of round trips does not grow with the
-//! number of requests. While Redis is away, each process counts alone. May use: `account`, `buckets`, `shared`.
+//! number of requests. While Redis is away, each process counts alone. May use: `account`, `buckets`, `shared`, `task`.
 
 use super::account::{Account, Granted, Shape};
 use super::buckets::CredentialId;
 use crate::shared::{Call, Script, Shared};
+use crate::task::spawn;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -57,7 +58,7 @@ impl SharedBuckets {
     /// Counts in `shared`.
     pub fn new(shared: Shared) -> Self {
         let inner = Arc::new(Inner { shared, state: Mutex::default(), some: Notify::new(), urgent: Notify::new() });
-        tokio::spawn(exchange(Arc::downgrade(&inner)));
+        spawn(exchange(Arc::downgrade(&inner)));
         Self(inner)
     }
 

@@ -9,8 +9,8 @@
 //!
 //! Differences consist of places and kinds of values. The values are kept only if a setting says so, for test systems.
 //!
-//! May use: `hop`, `migration` (dates and harmless texts), `plan`, `settings`, `store`, `tally`, `usage` (which day it
-//! is), `v1` (keys).
+//! May use: `hop`, `migration` (dates and harmless texts), `plan`, `settings`, `store`, `tally`, `task`, `usage` (which
+//! day it is), `v1` (keys).
 
 mod compare;
 mod found;

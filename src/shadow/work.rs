@@ -1,6 +1,6 @@
 //! The background task: takes answers out of the queue, asks the other side, and counts the results.
 //!
-//! May use: `hop`, `plan`, `settings`, `v1` (keys), this folder.
+//! May use: `hop`, `plan`, `settings`, `task`, `v1` (keys), this folder.
 
 use super::compare::{Side, compare};
 use super::found::{Difference, Outcome};
@@ -11,6 +11,7 @@ use super::words::MemberNames;
 use crate::hop::{Hop, HopSettings, Instance, Versions};
 use crate::plan::Plan;
 use crate::settings::{HttpAddress, ShadowSettings};
+use crate::task::spawn;
 use crate::v1::V1Key;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
@@ -90,7 +91,7 @@ impl Work {
             tokio::time::sleep_until(offer.taken + SENT).await;
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
             let doing = Arc::clone(&self.doing);
-            tokio::spawn(async move {
+            spawn(async move {
                 let first = doing.look(&offer, offer.ours.clone()).await;
                 drop(place);
                 let (outcome, differences) = match first {

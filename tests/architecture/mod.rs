@@ -25,7 +25,7 @@ enum Rule {
 use Rule::{AllBut, Only};
 
 /// The folders that each folder or file below `src/` may import.
-const RULES: [(&str, Rule); 58] = [
+const RULES: [(&str, Rule); 59] = [
     // Terms that all parts share.
     ("amount", Only(&[])),
     ("aside", Only(&[])),
@@ -42,12 +42,13 @@ const RULES: [(&str, Rule); 58] = [
     ("fresh", Only(&["context", "refusal"])),
     ("heavy", Only(&["context", "refusal"])),
     ("tally", Only(&[])),
+    ("task", Only(&[])),
     ("worker", Only(&[])),
     ("hop", Only(&["worker"])),
     ("html", Only(&[])),
     ("telemetry", Only(&["settings"])),
     ("shared", Only(&[])),
-    ("limits", Only(&["cache", "context", "network", "refusal", "settings", "shared", "tally", "units"])),
+    ("limits", Only(&["cache", "context", "network", "refusal", "settings", "shared", "tally", "task", "units"])),
     ("load", Only(&["network", "refusal"])),
     // The declared resources and operations.
     ("mapping", Only(&[])),
@@ -58,18 +59,25 @@ const RULES: [(&str, Rule); 58] = [
     (
         "v1",
         Only(&[
-            "boxed", "context", "hop", "json", "load", "refusal", "settings", "shared", "tally", "trace", "units",
+            "boxed", "context", "hop", "json", "load", "refusal", "settings", "shared", "tally", "task", "trace",
+            "units",
         ]),
     ),
     ("v2", Only(&["json", "plan", "refusal"])),
-    ("store", Only(&["cache", "catalogue", "fresh", "json", "refusal", "tally", "trace", "units", "v1", "v2"])),
+    (
+        "store",
+        Only(&["cache", "catalogue", "fresh", "json", "refusal", "tally", "task", "trace", "units", "v1", "v2"]),
+    ),
     ("translate", Only(&["json", "plan", "refusal", "store", "v1", "v2"])),
-    ("index", Only(&["context", "fresh", "plan", "refusal", "store", "tally", "translate", "units", "v1", "v2"])),
+    (
+        "index",
+        Only(&["context", "fresh", "plan", "refusal", "store", "tally", "task", "translate", "units", "v1", "v2"]),
+    ),
     // The parts that serve requests.
     ("access", Only(&["cache", "context", "fresh", "plan", "refusal", "settings", "v1"])),
     ("run", AllBut(&["app", "cli", "edge", "limits", "mapping", "oauth", "request", "sandbox"])),
     ("edge", AllBut(&["access", "app", "cli", "mapping", "oauth", "run", "sandbox", "store", "translate", "v1"])),
-    ("admin", Only(&["html", "settings", "telemetry"])),
+    ("admin", Only(&["html", "settings", "task", "telemetry"])),
     ("docs", Only(&["context", "describe", "edge", "oauth", "refusal"])),
     (
         "oauth",
@@ -80,7 +88,7 @@ const RULES: [(&str, Rule); 58] = [
     ),
     ("hints", Only(&["context", "edge", "refusal", "tally"])),
     ("outgoing", Only(&["json"])),
-    ("traces", Only(&["edge", "outgoing", "settings", "trace"])),
+    ("traces", Only(&["edge", "outgoing", "settings", "task", "trace"])),
     (
         "idempotency",
         Only(&[
@@ -125,6 +133,7 @@ const RULES: [(&str, Rule); 58] = [
             "settings",
             "store",
             "tally",
+            "task",
             "units",
             "usage",
             "v1",

@@ -3,6 +3,7 @@
 use crate::support::gateway::{Gateway, WEB};
 use crate::support::proofs::{V1, card, get_card, me};
 use crate::support::scripted::{Exchange, Gate, ScriptedV1};
+use causeway::task::spawn;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -48,7 +49,7 @@ async fn all_answered(gateway: &Arc<Gateway>, clients: usize) {
     let tasks: Vec<_> = (0..clients)
         .map(|_| {
             let gateway = Arc::clone(gateway);
-            tokio::spawn(async move { gateway.get("ada", &format!("{WEB}/labels/")).await })
+            spawn(async move { gateway.get("ada", &format!("{WEB}/labels/")).await })
         })
         .collect();
     for task in tasks {
@@ -72,13 +73,13 @@ async fn they_are_all_answered_when_the_first_client_leaves() {
     let (gateway, begun) = (before(&v1).await, Instant::now());
     let first = {
         let gateway = Arc::clone(&gateway);
-        tokio::spawn(async move { gateway.get("ada", &format!("{WEB}/labels/")).await })
+        spawn(async move { gateway.get("ada", &format!("{WEB}/labels/")).await })
     };
     v1.until_called(3).await;
     first.abort();
     let others = {
         let gateway = Arc::clone(&gateway);
-        tokio::spawn(async move { all_answered(&gateway, CROWD).await })
+        spawn(async move { all_answered(&gateway, CROWD).await })
     };
     // Time for most requests to wait at the gate; the outcome is the same at any time of opening.
     tokio::time::sleep(Duration::from_millis(200)).await;
@@ -99,7 +100,7 @@ async fn two_hundred_who_ask_for_what_is_missing_share_their_reads() {
         .map(|_| {
             let gateway = Arc::clone(&gateway);
             let path = format!("{WEB}/labels/00000000-0000-4000-a000-00000000dead/");
-            tokio::spawn(async move { gateway.get("ada", &path).await })
+            spawn(async move { gateway.get("ada", &path).await })
         })
         .collect();
     v1.until_called(4).await;
@@ -125,7 +126,7 @@ async fn a_failure_is_everybodys_and_is_not_kept() {
     let tasks: Vec<_> = (0..20)
         .map(|_| {
             let gateway = Arc::clone(&gateway);
-            tokio::spawn(async move { gateway.get("ada", &format!("{WEB}/labels/")).await })
+            spawn(async move { gateway.get("ada", &format!("{WEB}/labels/")).await })
         })
         .collect();
     v1.until_called(3).await;
@@ -155,7 +156,7 @@ async fn refused_at_once(refusal: Exchange, settings: &[(&str, &str)]) -> (Vec<u
     let tasks: Vec<_> = (1..=24)
         .map(|size| {
             let gateway = Arc::clone(&gateway);
-            tokio::spawn(async move { gateway.get("ada", &format!("{WEB}/labels/?per_page={size}")).await.status })
+            spawn(async move { gateway.get("ada", &format!("{WEB}/labels/?per_page={size}")).await.status })
         })
         .collect();
     v1.until_called(3).await;

@@ -3,6 +3,7 @@
 use crate::support::gateway::{Answer, Gateway, WEB};
 use crate::support::proofs::{V1, card, get_card, get_item, item, me};
 use crate::support::scripted::{Exchange, Gate, ScriptedV1};
+use causeway::task::spawn;
 use causeway::translate::work_items::{FIELDS, WHOLE};
 use serde_json::json;
 use std::sync::Arc;
@@ -37,7 +38,7 @@ impl Scene {
 
     fn ask(&self, path: &str) -> JoinHandle<Answer> {
         let (gateway, path) = (Arc::clone(&self.gateway), path.to_owned());
-        tokio::spawn(async move { gateway.get("ada", &path).await })
+        spawn(async move { gateway.get("ada", &path).await })
     }
 
     /// Returns the number of calls without the proofs and the call that made them.
@@ -252,7 +253,7 @@ async fn a_read_of_another_key_is_one_of_its_own() {
     let ada = scene.ask(&one(""));
     scene.until_called(1).await;
     let gateway = Arc::clone(&scene.gateway);
-    let bob = tokio::spawn(async move { gateway.get("bob", &one("")).await });
+    let bob = spawn(async move { gateway.get("bob", &one("")).await });
     // Two proofs and the item, while the other one is still held.
     scene.until_called(4).await;
     gate.open();

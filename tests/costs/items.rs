@@ -5,6 +5,7 @@ use crate::costs::place::{Place, operation, project};
 use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
 use crate::support::past_gateway::in_web;
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -262,9 +263,7 @@ async fn a_thousand_cold_filtered_lists_cost_what_one_costs() {
         .map(|n| {
             let gateway = Arc::clone(&gateway);
             let priority = ["urgent", "high", "medium", "low", "none"][n % 5];
-            tokio::spawn(
-                async move { gateway.get("ada", &format!("{}?priority={priority}&per_page=5", list())).await },
-            )
+            spawn(async move { gateway.get("ada", &format!("{}?priority={priority}&per_page=5", list())).await })
         })
         .collect();
     for task in tasks {

@@ -5,6 +5,7 @@ use crate::support::gateway::{Answer, Gateway, WEB};
 use crate::support::past_gateway::in_web;
 use bytes::Bytes;
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -36,11 +37,11 @@ impl Changing {
     async fn serve(self) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let base_url = format!("http://{}", listener.local_addr().expect("an address"));
-        tokio::spawn(async move {
+        spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let v1 = self.clone();
                 let service = service_fn(move |request| v1.clone().answer(request));
-                tokio::spawn(async move {
+                spawn(async move {
                     let _ =
                         Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service).await;
                 });

@@ -11,6 +11,7 @@ use crate::support::gateway::{Answer, Gateway, WEB};
 use crate::support::past_gateway::{V1_WEB, ask_v1};
 use bytes::Bytes;
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use http::Request;
 use http_body_util::Full;
 use serde_json::{Value, json};
@@ -253,7 +254,7 @@ async fn nothing_is_doubled_lost_or_wrong_whatever_fails_between_the_gateway_and
     });
     field.proxy.inject(PERCENT);
     let clients = (0..CLIENTS).map(|number| Client::new(number, seed, writes / CLIENTS, reads / CLIENTS));
-    let running: Vec<_> = clients.map(|client| tokio::spawn(client.run(Arc::clone(&field)))).collect();
+    let running: Vec<_> = clients.map(|client| spawn(client.run(Arc::clone(&field)))).collect();
     let mut done = Vec::new();
     for client in running {
         done.push(client.await.expect("a client that ends"));

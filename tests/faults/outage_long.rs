@@ -9,6 +9,7 @@
 use crate::support::gateway::{Answer, Gateway, serve_sandbox};
 use crate::support::switch::{Line, Switch, until};
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -161,7 +162,7 @@ async fn v1_stopped_under_load() {
                 (passed < length).then_some((passed * parts as f64 / length) as usize)
             };
             let work = reader(Arc::clone(&gateway), number, now, Arc::clone(&figures), Arc::clone(&over));
-            readers.push(tokio::spawn(work));
+            readers.push(spawn(work));
         }
         gateways.push((gateway, figures, grace));
     }

@@ -6,6 +6,7 @@ use crate::support::gateway::serve_sandbox;
 use crate::support::wire::WireRequest;
 use bytes::Bytes;
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use http::Request;
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
@@ -46,9 +47,9 @@ impl MoreV1 {
         let (inner, listener) = (Arc::new(inner), TcpListener::bind("127.0.0.1:0").await.expect("a free port"));
         let base_url = format!("http://{}", listener.local_addr().expect("an address"));
         let serving = Arc::clone(&inner);
-        tokio::spawn(async move {
+        spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, Arc::clone(&serving)));
+                spawn(serve(stream, Arc::clone(&serving)));
             }
         });
         Self { base_url, inner }

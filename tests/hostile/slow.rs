@@ -3,6 +3,7 @@
 use crate::sockets::{PATIENCE, answered, begun, exchange, patiently, read};
 use crate::support::gateway::{Gateway, WEB};
 use causeway::sandbox::Seed;
+use causeway::task::spawn;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use std::net::SocketAddr;
@@ -136,7 +137,7 @@ async fn bodies_that_drip_stop_nobody_and_end_soon() {
     for path in ["/auth/o/token/", "/api/v1/workspaces/acme/"] {
         let attack = stalled_bodies(gateway, path).await;
         let began = Instant::now();
-        let drips = attack.into_iter().map(|socket| tokio::spawn(drip(socket)));
+        let drips = attack.into_iter().map(|socket| spawn(drip(socket)));
         let drips: Vec<_> = drips.collect();
         assert_eq!(honest_statuses(gateway).await, quiet, "under drips for {path}");
         for drip in drips {

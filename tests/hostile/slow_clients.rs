@@ -8,6 +8,7 @@ use crate::crowd::{Crowd, Way, be_the_crowd};
 use crate::sockets::exchange;
 use crate::support::gateway::{WEB, serve_sandbox};
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -76,7 +77,7 @@ impl Met {
 
 async fn honest(gateway: SocketAddr, clients: u8, requests: usize) -> Met {
     let clients = (0..clients).map(|client| {
-        tokio::spawn(async move {
+        spawn(async move {
             let mut met = Vec::new();
             for request in 0..requests {
                 let began = Instant::now();

@@ -4,6 +4,7 @@ use crate::index::{World, always, context, items, settings};
 use causeway::fresh::Changed;
 use causeway::index::IndexSettings;
 use causeway::sandbox::Seed;
+use causeway::task::spawn;
 use std::time::Duration;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -46,7 +47,7 @@ async fn a_thousand_at_once_cost_as_many_calls_as_one_also_when_the_first_leaves
     let indexes = world.indexes(settings());
     let ask = || {
         let (indexes, scope, key) = (indexes.clone(), world.scope.clone(), world.key.clone());
-        tokio::spawn(async move { indexes.fresh(&scope, &key, &context()).await.map(|index| index.len()) })
+        spawn(async move { indexes.fresh(&scope, &key, &context()).await.map(|index| index.len()) })
     };
     let first = ask();
     while world.sandbox.journal().is_empty() {

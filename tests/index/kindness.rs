@@ -4,6 +4,7 @@ use crate::index::World;
 use crate::support::cold_build::measure;
 use causeway::index::IndexSettings;
 use causeway::sandbox::Seed;
+use causeway::task::spawn;
 use serde_json::json;
 use std::time::Duration;
 
@@ -40,7 +41,7 @@ async fn are_changes_during_a_build_free() -> bool {
     };
     let building = {
         let (indexes, scope, key) = (indexes.clone(), world.scope.clone(), world.key.clone());
-        tokio::spawn(async move { indexes.fresh(&scope, &key, &crate::index::context()).await })
+        spawn(async move { indexes.fresh(&scope, &key, &crate::index::context()).await })
     };
     while lists() == 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;

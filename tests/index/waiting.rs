@@ -6,6 +6,7 @@ use causeway::context::Context;
 use causeway::fresh::{Changed, Changes};
 use causeway::index::{IndexSettings, Indexes, Scope};
 use causeway::refusal::Refusal;
+use causeway::task::spawn;
 use causeway::translate::work_items::{FIELDS, Item, read};
 use causeway::v1::V1Key;
 use serde_json::{Value, json};
@@ -79,7 +80,7 @@ async fn a_list_that_cannot_be_built_in_time_is_refused_with_a_retry_time() {
     let indexes = Indexes::new(client_of(v1.base_url()), settings(), &Changes::default());
     let ask = || {
         let indexes = indexes.clone();
-        tokio::spawn(async move {
+        spawn(async move {
             let (begun, hurried) = (Instant::now(), Context::new("req-1", Duration::from_secs(25)));
             let refusal = indexes.fresh(&scope(), &V1Key::new("ada"), &hurried).await.unwrap_err();
             (refusal, begun.elapsed())
@@ -87,7 +88,7 @@ async fn a_list_that_cannot_be_built_in_time_is_refused_with_a_retry_time() {
     };
     let patient = {
         let indexes = indexes.clone();
-        tokio::spawn(async move { indexes.fresh(&scope(), &V1Key::new("ada"), &context()).await.map(|_| ()) })
+        spawn(async move { indexes.fresh(&scope(), &V1Key::new("ada"), &context()).await.map(|_| ()) })
     };
     let before = ask();
     v1.until_called(1).await;
@@ -174,7 +175,7 @@ async fn any_other_failure_is_the_answer_of_all_who_wait_and_the_next_begins_ane
     let indexes = Indexes::new(client_of(v1.base_url()), settings(), &Changes::default());
     let ask = || {
         let indexes = indexes.clone();
-        tokio::spawn(async move { indexes.fresh(&scope(), &V1Key::new("ada"), &context()).await.map(|_| ()) })
+        spawn(async move { indexes.fresh(&scope(), &V1Key::new("ada"), &context()).await.map(|_| ()) })
     };
     let waiting: Vec<_> = (0..5).map(|_| ask()).collect();
     v1.until_called(1).await;
@@ -227,7 +228,7 @@ async fn rows_read_before_an_own_write_do_not_undo_it() {
     v1.expect(delta().reply(200, page(old, 3, false)).held(&gate));
     let reading = {
         let indexes = indexes.clone();
-        tokio::spawn(async move { indexes.fresh(&scope(), &V1Key::new("ada"), &context()).await })
+        spawn(async move { indexes.fresh(&scope(), &V1Key::new("ada"), &context()).await })
     };
     v1.until_called(2).await;
     indexes.note_change(scope().project, &item(1, "own", 40));
@@ -253,7 +254,7 @@ async fn own_writes_before_the_last_call_of_a_read_are_taken_from_v1() {
     let indexes = Indexes::new(client_of(v1.base_url()), settings(), &Changes::default());
     let reading = {
         let indexes = indexes.clone();
-        tokio::spawn(async move { indexes.fresh(&scope(), &V1Key::new("ada"), &context()).await })
+        spawn(async move { indexes.fresh(&scope(), &V1Key::new("ada"), &context()).await })
     };
     v1.until_called(2).await;
     let (project, id) = (scope().project, Uuid::from_u128);
@@ -285,7 +286,7 @@ async fn a_read_that_began_before_a_touch_is_followed_by_another() {
     let indexes = Indexes::new(client_of(v1.base_url()), settings(), &changes);
     let ask = || {
         let indexes = indexes.clone();
-        tokio::spawn(async move { indexes.fresh(&scope(), &V1Key::new("ada"), &context()).await.unwrap().len() })
+        spawn(async move { indexes.fresh(&scope(), &V1Key::new("ada"), &context()).await.unwrap().len() })
     };
     let before = ask();
     v1.until_called(1).await;

@@ -5,6 +5,7 @@ use causeway::app::ReloadError;
 use causeway::oauth::Keyring;
 use causeway::sandbox::Seed;
 use causeway::settings::Settings;
+use causeway::task::spawn;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -153,7 +154,7 @@ async fn reloads_under_load_fail_no_request_and_lose_no_write() {
     let (done, asked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     let clients = (0..4).map(|client| {
         let (gateway, done, asked) = (Arc::clone(&gateway), Arc::clone(&done), Arc::clone(&asked));
-        tokio::spawn(async move {
+        spawn(async move {
             let mut round = 0;
             while !done.load(Ordering::Relaxed) {
                 round += 1;

@@ -6,6 +6,7 @@ use crate::support::postgres::Database;
 use crate::support::scripted::{Exchange, ScriptedV1};
 use crate::support::wire::WireRequest;
 use causeway::sandbox::Seed;
+use causeway::task::spawn;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -36,10 +37,10 @@ impl Collector {
         let (collector, listener) = (Self::default(), TcpListener::bind("127.0.0.1:0").await.expect("a free port"));
         let address = format!("http://{}/v1/traces", listener.local_addr().expect("an address"));
         let kept = collector.clone();
-        tokio::spawn(async move {
+        spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
                 let kept = kept.clone();
-                tokio::spawn(async move {
+                spawn(async move {
                     let mut buffer = Vec::new();
                     while let Some(request) = WireRequest::read(&mut stream, &mut buffer).await {
                         assert_eq!((request.method.as_str(), request.path()), ("POST", "/v1/traces"));
@@ -146,7 +147,7 @@ async fn troublesome() -> (watch::Receiver<(usize, Option<usize>)>, String) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = format!("http://{}/v1/traces", listener.local_addr().expect("an address"));
     let (told, telling) = watch::channel((0, None));
-    tokio::spawn(async move {
+    spawn(async move {
         let no = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
         let (mut stream, _) = listener.accept().await.expect("a connection");
         WireRequest::read(&mut stream, &mut Vec::new()).await.expect("a batch");

@@ -9,6 +9,7 @@ use super::support::postgres::Database;
 use super::support::redis::Redis;
 use super::{KEY, client, send};
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -121,7 +122,7 @@ async fn gateways_of_one_database_go_by_its_clock() {
     // A request that is in flight through one gateway is in flight for the other too.
     wire.detain("POST");
     let (begun, sent, to) = (first.base().to_owned(), body.clone(), path.clone());
-    let begun = tokio::spawn(async move { post_with("one", &begun, &to, &sent).await });
+    let begun = spawn(async move { post_with("one", &begun, &to, &sent).await });
     wire.held().await;
     let (status, answer) = post_with("one", second.base(), &path, &body).await;
     wire.let_go();

@@ -8,6 +8,7 @@ use super::support::redis::Redis;
 use super::tls::behind_tls;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::store::Store;
+use causeway::task::spawn;
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -105,10 +106,10 @@ async fn says(answer: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let base = format!("http://{}", listener.local_addr().expect("an address"));
     let answer = answer.replace('\n', "\r\n").into_bytes();
-    tokio::spawn(async move {
+    spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             let answer = answer.clone();
-            tokio::spawn(async move {
+            spawn(async move {
                 let _ = stream.read(&mut [0; 4096]).await;
                 let _ = stream.write_all(&answer).await;
             });
@@ -477,9 +478,9 @@ async fn the_operators_listener_of_a_gateway_that_runs_elsewhere_is_no_fault() {
 async fn proxy(to: &'static str, change: Option<(&'static str, &'static str)>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let base = format!("http://{}", listener.local_addr().expect("an address"));
-    tokio::spawn(async move {
+    spawn(async move {
         while let Ok((mut outside, _)) = listener.accept().await {
-            tokio::spawn(async move {
+            spawn(async move {
                 let mut head = vec![0; 8192];
                 let Ok(read) = outside.read(&mut head).await else { return };
                 let head = String::from_utf8_lossy(&head[..read]).into_owned();

@@ -6,6 +6,7 @@ use super::support::losing::Losing;
 use super::{KEY, client};
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::store::Store;
+use causeway::task::spawn;
 use serde_json::{Value, json};
 
 const WEB: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/";
@@ -44,7 +45,7 @@ async fn a_create_whose_process_was_killed_is_completed_when_it_is_sent_again() 
         for call in calls {
             wire.hold(call);
         }
-        let sending = tokio::spawn(create(child.base(), path, &body));
+        let sending = spawn(create(child.base(), path, &body));
         for number in 1..=calls.len() {
             wire.held().await;
             if number < calls.len() {

@@ -15,6 +15,7 @@ use super::support::postgres::Database;
 use super::support::random::Random;
 use super::{KEY, client, send};
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -395,7 +396,7 @@ async fn a_history_through_gateways_that_die_and_are_cut_off_has_an_order() {
         items.push(made["id"].as_str().expect("an id").to_owned());
     }
     let (items, began) = (Arc::new(items), Instant::now());
-    let troubled = tokio::spawn(trouble(Arc::clone(&gateways), children, Arc::clone(&record)));
+    let troubled = spawn(trouble(Arc::clone(&gateways), children, Arc::clone(&record)));
     let clients: Vec<_> = (0..CLIENTS)
         .map(|number| {
             let client = Client {
@@ -406,7 +407,7 @@ async fn a_history_through_gateways_that_die_and_are_cut_off_has_an_order() {
                 random: Random::new(number as u64 + 1),
                 labels: Vec::new(),
             };
-            tokio::spawn(client.run())
+            spawn(client.run())
         })
         .collect();
     for client in clients {

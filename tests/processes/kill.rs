@@ -11,6 +11,7 @@ use super::support::gateway::serve_sandbox;
 use super::support::random::Random;
 use super::{sound, support, writer};
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -84,7 +85,7 @@ async fn survive(store_url: &str, calm_url: &str, rounds: usize) {
         let writers: Vec<_> = (0..WRITERS)
             .map(|number| {
                 let (base, kind, ledger) = (child.base().to_owned(), kind.clone(), Arc::clone(&ledger));
-                tokio::spawn(writer::write(base, kind, number, round, ledger))
+                spawn(writer::write(base, kind, number, round, ledger))
             })
             .collect();
         // Even on a slow machine the kill comes while writes are acknowledged.

@@ -6,6 +6,7 @@ use super::support::gateway::{WEB, serve_sandbox};
 use super::support::losing::Losing;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::store::Store;
+use causeway::task::spawn;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -43,7 +44,7 @@ impl Load {
             let (done, asked, url) = (Arc::clone(&done), Arc::clone(&asked), format!("{base}{WEB}/states/"));
             super::client();
             let client = reqwest::Client::builder().pool_max_idle_per_host(0).build().expect("a client");
-            tokio::spawn(async move {
+            spawn(async move {
                 while !done.load(Ordering::Relaxed) {
                     let answer =
                         client.get(&url).header("x-api-key", "ada").header("connection", "close").send().await;
@@ -407,7 +408,7 @@ async fn a_write_whose_client_has_left_is_carried_out_to_its_end_before_the_proc
     wire.hold("PATCH");
     let id = parent.as_str().expect("an id");
     let delete = client.delete(format!("{}{items}{id}/", child.base())).header("x-api-key", "ada");
-    let leaving = tokio::spawn(delete.send());
+    let leaving = spawn(delete.send());
     wire.held().await;
     leaving.abort();
     assert!(leaving.await.is_err());
@@ -460,7 +461,7 @@ async fn writes_with_a_key_whose_clients_have_left_are_carried_out_and_noted_bef
     for _ in 0..CREATES {
         wire.hold("POST");
     }
-    let leaving: Vec<_> = (0..CREATES).map(|number| tokio::spawn(create(child.base(), number))).collect();
+    let leaving: Vec<_> = (0..CREATES).map(|number| spawn(create(child.base(), number))).collect();
     wire.held().await;
     until_noted(&store, wire.base_url(), CREATES).await;
     // By then the others wait for their turn.

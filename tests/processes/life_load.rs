@@ -7,6 +7,7 @@
 use super::life::{Handed, PATIENCE};
 use super::support::gateway::{WEB, serve_sandbox};
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use reqwest::{Certificate, Client, ClientBuilder};
 use rustix::process::Signal;
@@ -246,7 +247,7 @@ fn clients(place: &Place, load: &Arc<Load>) -> Vec<JoinHandle<()>> {
         ("HTTP/2, new each time", place.client().pool_max_idle_per_host(0)),
     ];
     let begin = |(what, client): (&'static str, ClientBuilder)| {
-        tokio::spawn(Arc::clone(load).client(what, client.build().expect("a client"), place.base()))
+        spawn(Arc::clone(load).client(what, client.build().expect("a client"), place.base()))
     };
     kinds.map(begin).into_iter().collect()
 }

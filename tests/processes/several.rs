@@ -10,6 +10,7 @@ use super::support::pg_wire::PgWire;
 use super::support::postgres::Database;
 use super::{asked, client, send};
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -136,7 +137,7 @@ async fn a_process_that_dies_between_v1_and_the_store_holds_nobody_up() {
     wire.hold("PATCH");
     let (base, at) = (first.base().to_owned(), own.clone());
     let (sender, body) = (client.clone(), json!({"name": "whole", "type_id": kind["id"]}));
-    tokio::spawn(async move {
+    spawn(async move {
         let patch = sender.patch(format!("{base}{at}")).header("X-Api-Key", "ada");
         let _ = patch.header("Content-Type", "application/json").body(body.to_string()).send().await;
     });

@@ -12,6 +12,7 @@ use super::support::redis::Redis;
 use bytes::Bytes;
 use causeway::sandbox::{Config, JournalEntry, Sandbox, Seed};
 use causeway::store::Store;
+use causeway::task::spawn;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -194,7 +195,7 @@ async fn read_all_the_time(deployment: &Deployment, gateways: &[Child], time: Du
         .map(|gateway| {
             let (client, items) = (deployment.client.clone(), deployment.items.clone());
             let (base, versions) = (gateway.base().to_owned(), Arc::clone(&versions));
-            tokio::spawn(async move {
+            spawn(async move {
                 let mut reads = 0;
                 while Instant::now() < end {
                     let asked = Instant::now();
@@ -340,7 +341,7 @@ async fn a_process_that_dies_while_it_refreshes_holds_the_others_up_for_a_moment
     tokio::time::sleep(FRESH).await;
     wire.hold("GET");
     let (client, base, items) = (deployment.client.clone(), first.base().to_owned(), deployment.items.clone());
-    let asking = tokio::spawn(async move {
+    let asking = spawn(async move {
         let url = format!("{base}/api/v2/{items}?search=heron");
         let _ = client.get(url).header("X-Api-Key", KEY).send().await;
     });

@@ -5,6 +5,7 @@ use super::client;
 use super::support::gateway::serve_sandbox;
 use super::support::redis::Redis;
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -77,7 +78,7 @@ impl Three {
         let floods = of.iter().flat_map(|which| std::iter::repeat_n(*which, clients)).map(|which| {
             let (client, counts) = (self.client.clone(), Arc::clone(&counts));
             let url = format!("{}{ME}", self.children[which].base());
-            tokio::spawn(async move {
+            spawn(async move {
                 let (mut first, mut used_up) = (None, Duration::ZERO);
                 while begun.elapsed() < time || counts[1].load(Ordering::Relaxed) < refusals {
                     let asked = begun.elapsed();

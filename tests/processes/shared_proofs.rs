@@ -7,6 +7,7 @@ use super::support::proofs::{V1, card, get_card, me};
 use super::support::redis::Redis;
 use super::support::scripted::ScriptedV1;
 use super::support::switch::until;
+use causeway::task::spawn;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -96,7 +97,7 @@ async fn four_hundred_keys_are_proven_once_whatever_process_they_come_to() {
             .flat_map(|key| (0..3).map(move |which| (*key, which)))
             .map(|(key, which)| {
                 let three = Arc::clone(&three);
-                tokio::spawn(async move { three.get(which, &format!("key-{key}")).await })
+                spawn(async move { three.get(which, &format!("key-{key}")).await })
             })
             .collect();
         for read in reads {
@@ -151,7 +152,7 @@ async fn all_keys_together_keep_to_the_total_quota() {
     let readers: Vec<_> = (0..keys)
         .map(|key: usize| {
             let three = Arc::clone(&three);
-            tokio::spawn(async move {
+            spawn(async move {
                 let mut answers = Vec::new();
                 tokio::time::sleep(TURN * u32::try_from(key).expect("a number") / keys as u32).await;
                 let mut turns = tokio::time::interval(TURN);
@@ -256,7 +257,7 @@ async fn a_workspace_is_proven_once_and_a_refusal_counts_everywhere() {
             .flat_map(|key| (0..3).map(move |which| (which, format!("key-{key}"))))
             .map(|(which, key)| {
                 let three = Arc::clone(&three);
-                tokio::spawn(async move { three.get_at(MEMBERS, which, &key).await })
+                spawn(async move { three.get_at(MEMBERS, which, &key).await })
             })
             .collect();
         for read in reads {

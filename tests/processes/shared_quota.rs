@@ -5,6 +5,7 @@ use super::client;
 use super::support::gateway::serve_sandbox;
 use super::support::redis::Redis;
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -58,7 +59,7 @@ async fn v1_refuses_nothing(redis: Option<&Redis>, writing: usize, used: f64) {
         .map(|number: usize| {
             let url = format!("{}{LABELS}", children[number % writing].base());
             let (client, counts) = (client(), Arc::clone(&counts));
-            tokio::spawn(async move {
+            spawn(async move {
                 for turn in 0.. {
                     if begun.elapsed() > time {
                         return;

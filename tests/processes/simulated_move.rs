@@ -10,6 +10,7 @@ use super::support::postgres::Database;
 use super::support::random::Random;
 use causeway::migration::date;
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -204,7 +205,7 @@ impl Simulation {
             .map(|_| {
                 let (next, sent, http) = (Arc::clone(&next), Arc::clone(&self.sent), self.http.clone());
                 let (bases, mut random) = (bases.clone(), Random::new(random.next()));
-                tokio::spawn(async move {
+                spawn(async move {
                     let deeds = deeds();
                     while next.fetch_add(1, Ordering::Relaxed) < count {
                         let wanted = wanted(&mut random, &deeds, day);

@@ -5,6 +5,7 @@ use super::child::Child;
 use super::client;
 use super::support::gateway::serve_sandbox;
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -30,10 +31,10 @@ type Spoken = Arc<Mutex<Vec<String>>>;
 async fn behind_tls_noting(v1: &str, issuer: &Path, protocols: &[&str], spoken: Spoken) -> u16 {
     let (acceptor, listener, port) = listening(issuer, protocols).await;
     let plain = v1.trim_start_matches("http://").to_owned();
-    tokio::spawn(async move {
+    spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             let (acceptor, plain, spoken) = (acceptor.clone(), plain.clone(), Arc::clone(&spoken));
-            tokio::spawn(async move {
+            spawn(async move {
                 let Ok(mut outside) = acceptor.accept(stream).await else { return };
                 let protocol = outside.get_ref().1.alpn_protocol().map(String::from_utf8_lossy).unwrap_or_default();
                 spoken.lock().expect("a list").push(protocol.into_owned());
@@ -146,9 +147,9 @@ async fn an_early_answer_to_an_upload_goes_through_tls_although_the_connection_i
     let folder = tempfile::tempdir().expect("a folder");
     let issuer = folder.path().join("issuer.pem");
     let (acceptor, listener, port) = listening(&issuer, &[]).await;
-    tokio::spawn(async move {
+    spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(refuse_early(acceptor.clone(), stream));
+            spawn(refuse_early(acceptor.clone(), stream));
         }
     });
     let trusting = [("SSL_CERT_FILE", issuer.to_str().expect("UTF-8"))];

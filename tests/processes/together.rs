@@ -5,6 +5,7 @@ use super::support::gateway::serve_sandbox;
 use super::support::random::Random;
 use super::{send_again, sound, support};
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -73,7 +74,7 @@ async fn invariants_hold_under_two_gateways_at_once() {
             let (bases, client) = (bases.clone(), pair.client.clone());
             let (of_project, options) = (of_project.clone(), options.clone());
             let (size, spread, wide) = (size.clone(), spread.clone(), workspace_type.clone());
-            tokio::spawn(async move {
+            spawn(async move {
                 let mut random = Random::new(number as u64);
                 let mut statuses: BTreeMap<u16, usize> = BTreeMap::new();
                 for turn in 0..OPERATIONS / CLIENTS {

@@ -6,6 +6,7 @@ use super::support::gateway::serve_sandbox;
 use super::support::postgres::Database;
 use super::{client, sound};
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -84,7 +85,7 @@ impl Two {
         let writers = [0, 1].map(|which| {
             let (two, barrier) = (Arc::clone(self), Arc::clone(&barrier));
             let (path, body) = (path.to_owned(), bodies[which].clone());
-            tokio::spawn(async move {
+            spawn(async move {
                 let seen = two.read(which, &path).await;
                 barrier.wait().await;
                 two.send(which, "PATCH", &path, Some(&body), ("if-match", &seen.tag)).await
@@ -189,9 +190,7 @@ async fn a_post_that_goes_through_both_is_carried_out_once() {
             let (key, body) = (format!("key-{round}"), json!({"name": format!("once {round}")}));
             let sent = [0, 1].map(|which| {
                 let (two, path, key, body) = (Arc::clone(&two), path.clone(), key.clone(), body.clone());
-                tokio::spawn(
-                    async move { two.send(which, "POST", &path, Some(&body), ("idempotency-key", &key)).await },
-                )
+                spawn(async move { two.send(which, "POST", &path, Some(&body), ("idempotency-key", &key)).await })
             });
             let [one, other] = sent;
             let mut told = [one.await.expect("an answer"), other.await.expect("an answer")];

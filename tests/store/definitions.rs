@@ -4,6 +4,7 @@ use crate::store::place::{PROJECT, Place, V1, WORKSPACE, edit, execute, given, n
 use causeway::catalogue::Catalogue;
 use causeway::refusal::Refusal;
 use causeway::store::{AuditActor, AuditEntry, Store};
+use causeway::task::spawn;
 use serde_json::json;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -272,7 +273,7 @@ async fn a_held_catalogue_stays_until_the_write_ends(place: Place) {
     let held = one.held_catalogue(&mut writing, WORKSPACE).await.unwrap();
     assert!(!held.types.is_empty());
     let name = given(json!({"name": "later"}));
-    let editing = tokio::spawn(async move { edit(&other, |edit| edit.create_type(None, &name)).await });
+    let editing = spawn(async move { edit(&other, |edit| edit.create_type(None, &name)).await });
     tokio::time::sleep(std::time::Duration::from_millis(200)).await;
     assert!(!editing.is_finished(), "the edit waits for the write");
     writing.commit().await.unwrap();

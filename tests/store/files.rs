@@ -2,6 +2,7 @@
 
 use crate::store::place::V1;
 use causeway::store::{Store, StoreError};
+use causeway::task::spawn;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::Write;
 use std::path::Path;
@@ -112,7 +113,7 @@ async fn a_store_in_memory_outlives_whoever_stops_waiting() {
     let store = Store::open("sqlite::memory:", V1).await.expect("a store in memory");
     for round in 0..2_000 {
         let asked = store.clone();
-        let asking = tokio::spawn(async move { asked.ping().await });
+        let asking = spawn(async move { asked.ping().await });
         for _ in 0..round % 40 {
             tokio::task::yield_now().await;
         }

@@ -6,6 +6,7 @@ use causeway::store::oauth::{
     Client, Code, Exchange, GatewayKey, NewCode, NewGrant, NewToken, OAuthStore, Refresh, Sealed, Token, TokenKind,
     Verdict,
 };
+use causeway::task::spawn;
 use causeway::units::now_micros;
 use uuid::Uuid;
 
@@ -142,7 +143,7 @@ async fn a_code_is_exchanged_once_whoever_asks(place: Place) {
     let tasks: Vec<_> = (0..8)
         .map(|number| {
             let store = if number % 2 == 0 { store.clone() } else { second.clone() };
-            tokio::spawn(async move {
+            spawn(async move {
                 let tokens = move |_: &Code| pair(&number.to_string(), now_micros() + MINUTE);
                 store.exchange_code("code", |_| Verdict::Accept, tokens).await.unwrap()
             })
@@ -193,7 +194,7 @@ async fn a_refresh_token_is_exchanged_once_whoever_asks(place: Place) {
     let tasks: Vec<_> = (0..8)
         .map(|number| {
             let store = if number % 2 == 0 { store.clone() } else { second.clone() };
-            tokio::spawn(async move { accepted(&store, "refresh 1", 0, &format!("next {number}")).await })
+            spawn(async move { accepted(&store, "refresh 1", 0, &format!("next {number}")).await })
         })
         .collect();
     let (mut done, mut reused) = (0, 0);
@@ -306,7 +307,7 @@ async fn others_write_while_much_is_swept_out(place: Place) {
     );
     execute(&opened, &text).await;
     let sweeping = store.clone();
-    let sweep = tokio::spawn(async move { sweeping.prune(3).await.expect("swept") });
+    let sweep = spawn(async move { sweeping.prune(3).await.expect("swept") });
     let (mut written, mut between) = (0_u128, 0);
     while !sweep.is_finished() {
         let late = code(&format!("code {written}"), now_micros() + MINUTE);

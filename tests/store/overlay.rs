@@ -3,6 +3,7 @@
 use crate::store::place::{Place, V1, WORKSPACE, execute};
 use causeway::json::MOST_LEVELS;
 use causeway::store::{OverlayValue, Store, StoreError, overlay_wins};
+use causeway::task::spawn;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -113,7 +114,7 @@ async fn writers_side_by_side_lose_nothing(place: Place) {
     let writers: Vec<_> = (0..40)
         .map(|number| {
             let store = handles[number % 2].clone();
-            tokio::spawn(async move {
+            spawn(async move {
                 let fields = [value("a", json!(number)), value("b", json!(number))];
                 store.put_overlay(WORKSPACE, "cycle", Uuid::from_u128(number as u128), &fields).await?;
                 store.put_overlay(WORKSPACE, "shared", RECORD, &fields).await

@@ -9,6 +9,7 @@ use causeway::fresh::{Changed, Changes};
 use causeway::refusal::Refusal;
 use causeway::store::oauth::{SealedRow, TokenKind};
 use causeway::store::{Element, Intent, IntentKind, Joined, OwnWrite, Settled, Store, StoreError, TypeChange};
+use causeway::task::spawn;
 use futures_util::future::{BoxFuture, join_all};
 use serde_json::{Value, json};
 use sqlx::Row;
@@ -408,7 +409,7 @@ async fn a_file_is_served_by_one_process() {
     for word in [place.file().to_str().expect("a path"), "another gateway", "PostgreSQL"] {
         assert!(refused.contains(word), "no {word} in {refused}");
     }
-    let waiting = tokio::spawn(async move { command.join(&Changes::default(), PATIENCE).await.map(drop) });
+    let waiting = spawn(async move { command.join(&Changes::default(), PATIENCE).await.map(drop) });
     drop(first);
     waiting.await.expect("no panic").expect("it waits for the other's end");
 }

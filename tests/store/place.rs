@@ -78,8 +78,15 @@ pub async fn execute(store: &Store, text: &str) {
 /// Edits [`WORKSPACE`] without audit entries.
 pub async fn edit<T: Send>(
     store: &Store,
-    mut change: impl FnMut(&mut Edit) -> Result<T, Refusal> + Send,
+    change: impl FnMut(&mut Edit) -> Result<T, Refusal> + Send,
 ) -> Result<T, Refusal> {
+    edit_boxed(store, Box::new(change)).await
+}
+
+type Change<'a, T> = Box<dyn FnMut(&mut Edit) -> Result<T, Refusal> + Send + 'a>;
+
+/// Compiled once for each type of result, not for each change.
+async fn edit_boxed<T: Send>(store: &Store, mut change: Change<'_, T>) -> Result<T, Refusal> {
     Ok(store.edit(WORKSPACE, |edit| Ok((change(edit)?, Vec::new()))).await?.0)
 }
 

@@ -3,6 +3,7 @@
 
 use crate::store::place::{Place, execute, is_sqlite, number};
 use causeway::store::{KeptAnswer, Repeatable, RepeatableBounds, RepeatableRequest, Store};
+use causeway::task::spawn;
 use sqlx::Row;
 use std::collections::HashSet;
 use uuid::Uuid;
@@ -34,7 +35,7 @@ async fn crowd(place: &Place, how_many: usize, id: impl Fn(usize) -> String) -> 
     let tasks: Vec<_> = (0..how_many)
         .map(|number| {
             let (store, id) = (stores[number % 2].clone(), id(number));
-            tokio::spawn(async move { begin(&store, &id).await })
+            spawn(async move { begin(&store, &id).await })
         })
         .collect();
     let mut found = Vec::new();
@@ -161,7 +162,7 @@ async fn others_write_while_much_is_swept_out(place: Place) {
                 WHERE i < 6000) SELECT 'old ' || i, 'somebody', 'f', 'done', 'a', 1, 1, 1, 'x', 'w', 1 FROM n";
     execute(&store, text).await;
     let sweeping = store.clone();
-    let sweep = tokio::spawn(async move { sweeping.sweep_repeatable().await.expect("swept") });
+    let sweep = spawn(async move { sweeping.sweep_repeatable().await.expect("swept") });
     let mut between = 0;
     while !sweep.is_finished() {
         begin(&store, "new").await;

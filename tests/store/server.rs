@@ -8,6 +8,7 @@ use causeway::doctor::{self, Report, State};
 use causeway::fresh::Changes;
 use causeway::settings::{LoadArgs, Settings};
 use causeway::store::{Store, StoreError};
+use causeway::task::spawn;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
@@ -63,9 +64,9 @@ where
     let (server, database) = rest.split_once('/').expect("a database");
     let there = format!("{start}@localhost:{port}/{}", database.split('?').next().unwrap_or_default());
     let server = server.to_owned();
-    tokio::spawn(async move {
+    spawn(async move {
         while let Ok((client, _)) = listener.accept().await {
-            tokio::spawn(pass(client, server.clone()));
+            spawn(pass(client, server.clone()));
         }
     });
     there

@@ -4,6 +4,7 @@ use crate::store::place::{PROJECT, Place, WORKSPACE, all_connections, edit, exec
 use crate::support::captured::Captured;
 use causeway::refusal::Refusal;
 use causeway::store::{OwnWrite, Store};
+use causeway::task::spawn;
 use futures_util::FutureExt;
 use serde_json::json;
 use std::sync::Arc;
@@ -35,7 +36,7 @@ where
     T: Send + 'static,
     F: Future<Output = T> + Send + 'static,
 {
-    let tasks: Vec<_> = (0..TASKS).map(|number| tokio::spawn(work(stores[number % 2].clone(), number))).collect();
+    let tasks: Vec<_> = (0..TASKS).map(|number| spawn(work(stores[number % 2].clone(), number))).collect();
     let mut results = Vec::new();
     for task in tasks {
         results.push(task.await.expect("no task panics"));
@@ -173,8 +174,8 @@ async fn a_type_is_deleted_or_used_but_not_both(place: Place) {
         let name = given(json!({"name": format!("{round}")}));
         let type_id = edit(&stores[0], |edit| edit.create_type(None, &name)).await.unwrap();
         let (deleter, user) = (stores[0].clone(), stores[1].clone());
-        let deleting = tokio::spawn(async move { edit(&deleter, |edit| edit.delete_type(type_id)).await.is_ok() });
-        let using = tokio::spawn(async move {
+        let deleting = spawn(async move { edit(&deleter, |edit| edit.delete_type(type_id)).await.is_ok() });
+        let using = spawn(async move {
             let mut writing = user.engine().writing().await.unwrap();
             let held = user.held_catalogue(&mut writing, WORKSPACE).await.unwrap();
             if !held.types.contains_key(&type_id) {
@@ -333,7 +334,7 @@ async fn a_purge_that_is_ended_for_an_edit_begins_again() {
     // Otherwise its session ends when this test takes long.
     sqlx::query("SET LOCAL idle_in_transaction_session_timeout = 0").execute(&mut *writing).await.unwrap();
     sqlx::query("UPDATE work_item SET changed_at = changed_at").execute(&mut *writing).await.unwrap();
-    let purge = tokio::spawn({
+    let purge = spawn({
         let purging = purging.clone();
         async move { purging.purge_item(PROJECT, item).await }
     });

@@ -2,6 +2,7 @@
 
 use crate::store::place::{PROJECT, Place, is_sqlite};
 use causeway::store::{AT_WORK, NoTurn, Patience, Store, Turn, TurnName};
+use causeway::task::spawn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -52,7 +53,7 @@ async fn one_has_the_turn_at_a_time(place: Place) {
         .map(|number| {
             let store = if number % 2 == 0 { store.clone() } else { second.clone() };
             let (inside, entered) = (Arc::clone(&inside), Arc::clone(&entered));
-            tokio::spawn(async move {
+            spawn(async move {
                 let inside_now = turn(&store, vec![alone("cycle names")]).await;
                 assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two at a time");
                 tokio::time::sleep(Duration::from_millis(5)).await;
@@ -79,7 +80,7 @@ async fn sets_of_names_never_wait_for_each_other(place: Place) {
         .map(|number| {
             let store = if number % 2 == 0 { store.clone() } else { second.clone() };
             let inside = Arc::clone(&inside);
-            tokio::spawn(async move {
+            spawn(async move {
                 let names = [number % 5, (number * 3 + 1) % 5, (number * 2 + 2) % 5];
                 let shares = |name: usize| (number + name).is_multiple_of(3);
                 let wanted = |name: &usize| TurnName { name: format!("name {name}"), shared: shares(*name) };
@@ -164,12 +165,12 @@ async fn turns_that_grow_leave_a_connection_to_the_writers_that_they_wait_for(pl
     let tasks: Vec<_> = (0..8)
         .map(|number| {
             let store = store.clone();
-            tokio::spawn(async move {
+            spawn(async move {
                 let (rule, child) = (format!("rule {number}"), format!("child {number}"));
                 let patience = within(Duration::from_secs(60));
                 let mut growing = store.growing_turn(vec![alone(&rule)], patience).await.unwrap();
                 let (writer, name) = (store.clone(), child.clone());
-                let writing = tokio::spawn(async move { drop(turn(&writer, vec![alone(&name)]).await) });
+                let writing = spawn(async move { drop(turn(&writer, vec![alone(&name)]).await) });
                 // Time to get in line.
                 tokio::time::sleep(Duration::from_millis(300)).await;
                 growing.also(vec![alone(&child)], within(Duration::from_secs(20))).await.unwrap();
@@ -279,7 +280,7 @@ async fn many_turns_leave_connections_for_the_work(place: Place) {
     let tasks: Vec<_> = (0..40)
         .map(|number| {
             let store = store.clone();
-            tokio::spawn(async move {
+            spawn(async move {
                 let _turn = turn(&store, vec![alone(&format!("name {number}"))]).await;
                 store.ping().await.unwrap();
                 store.bump_epoch(PROJECT, Vec::new(), None, true).await.unwrap();
@@ -304,7 +305,7 @@ async fn epochs_grow_for_everybody(place: Place) {
     assert_eq!((first, other.epoch(PROJECT).await.unwrap()), (1, 1));
     let bumps = (0..20).map(|number| {
         let store = if number % 2 == 0 { store.clone() } else { other.clone() };
-        tokio::spawn(async move { store.bump_epoch(PROJECT, Vec::new(), None, true).await.unwrap() })
+        spawn(async move { store.bump_epoch(PROJECT, Vec::new(), None, true).await.unwrap() })
     });
     let mut seen = Vec::new();
     for bump in bumps.collect::<Vec<_>>() {

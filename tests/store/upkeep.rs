@@ -7,6 +7,7 @@ use causeway::store::{
     DumpError, LeaveRecord, OverlayValue, OwnWrite, ShadowCount, ShadowDifference, Store, StoreError, Swept,
     UsageCaller, UsageRow,
 };
+use causeway::task::spawn;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -371,7 +372,7 @@ async fn of_several_that_bring_an_older_store_up_to_date_at_once_none_fails(plac
     let (place, barrier) = (Arc::new(place), Arc::new(Barrier::new(8)));
     let several = (0..8).map(|_| {
         let (url, barrier) = (place.url(), Arc::clone(&barrier));
-        tokio::spawn(async move {
+        spawn(async move {
             let store = Store::open_for_upkeep(&url).await.unwrap();
             barrier.wait().await;
             store.migrate().await.map(drop)
@@ -391,7 +392,7 @@ async fn a_file_is_copied_while_it_is_written() {
     fill(&store).await;
     let writer = {
         let store = store.clone();
-        tokio::spawn(async move {
+        spawn(async move {
             for number in 0..30 {
                 let name = given(json!({"name": format!("{number}")}));
                 edit(&store, |edit| edit.create_type(None, &name)).await.unwrap();

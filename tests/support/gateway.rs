@@ -12,6 +12,7 @@ use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::settings::{LoadArgs, Loaded, Settings};
 use causeway::store::Store;
 use causeway::store::oauth::GatewayKey;
+use causeway::task::spawn;
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
@@ -154,7 +155,7 @@ impl Gateway {
         let listener = socket.listen(1024).expect("a socket");
         let base = format!("http://{}", listener.local_addr().expect("an address"));
         let (stop, stopped) = oneshot::channel::<()>();
-        let serving = tokio::spawn(async move {
+        let serving = spawn(async move {
             let shutdown = async move { drop(stopped.await) };
             app.serve(listener, shutdown).await.expect("serving");
         });
@@ -368,6 +369,6 @@ pub async fn serve_sandbox(sandbox: &Sandbox) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let base_url = format!("http://{}", listener.local_addr().expect("an address"));
     let sandbox = sandbox.clone();
-    tokio::spawn(async move { sandbox.serve(listener, std::future::pending()).await });
+    spawn(async move { sandbox.serve(listener, std::future::pending()).await });
     base_url
 }

@@ -3,6 +3,7 @@
 //!
 //! May use: nothing of the crate.
 
+use causeway::task::spawn;
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -56,9 +57,9 @@ impl Losing {
         let (lose, silent_for) = (Mutex::default(), Mutex::default());
         let wire = Arc::new(Wire { lose, silent_for, waiting: Semaphore::new(0), let_go: Semaphore::new(0) });
         let losing = Arc::clone(&wire);
-        tokio::spawn(async move {
+        spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(pass(client, behind.clone(), Arc::clone(&losing)));
+                spawn(pass(client, behind.clone(), Arc::clone(&losing)));
             }
         });
         Self { base_url: base, wire }

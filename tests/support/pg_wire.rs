@@ -2,6 +2,7 @@
 //!
 //! May use: nothing of the crate.
 
+use causeway::task::spawn;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -53,7 +54,7 @@ impl PgWire {
             inner: Arc::default(),
         };
         let (server, inner) = (server.to_owned(), Arc::clone(&wire.inner));
-        tokio::spawn(async move {
+        spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 if inner.refusing.load(Ordering::SeqCst) {
                     continue;
@@ -62,9 +63,9 @@ impl PgWire {
                 match refused_login {
                     Some(code) => {
                         inner.refused_logins.fetch_add(1, Ordering::SeqCst);
-                        tokio::spawn(refuse_login(client, code))
+                        spawn(refuse_login(client, code))
                     }
-                    None => tokio::spawn(pass(client, server.clone(), Arc::clone(&inner))),
+                    None => spawn(pass(client, server.clone(), Arc::clone(&inner))),
                 };
             }
         });
@@ -183,7 +184,7 @@ async fn carry(
             Some(Late::Slow(late)) => tokio::time::sleep(late).await,
             Some(Late::Lost(late)) => {
                 let commit = piece[..size].to_vec();
-                tokio::spawn(async move {
+                spawn(async move {
                     tokio::time::sleep(late).await;
                     let _ = to.write_all(&commit).await;
                     // By then the server has read the commit, before it sees the end.

@@ -4,6 +4,7 @@
 //! May use: nothing of the crate.
 
 use bytes::Bytes;
+use causeway::task::spawn;
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -74,13 +75,13 @@ impl Planting {
         let client = Client::builder(TokioExecutor::new()).build_http();
         let wire = Arc::new(Wire { behind: behind.to_owned(), client, asked: Mutex::default(), edit, remembered });
         let serving = Arc::clone(&wire);
-        tokio::spawn(async move {
+        spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
                 let wire = Arc::clone(&serving);
                 let service = service_fn(move |request| Arc::clone(&wire).answer(request));
                 let serving =
                     hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(socket), service);
-                tokio::spawn(serving);
+                spawn(serving);
             }
         });
         Self { base_url, wire }

@@ -17,6 +17,7 @@
 use super::exchange::Delivery;
 pub use super::exchange::{Exchange, Gate, Seen};
 use super::wire::WireRequest;
+use causeway::task::spawn;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -88,7 +89,7 @@ impl ScriptedV1 {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let base_url = format!("http://{}", listener.local_addr().expect("an address"));
         let script: Arc<Mutex<Script>> = Arc::default();
-        tokio::spawn(accept(listener, Arc::clone(&script)));
+        spawn(accept(listener, Arc::clone(&script)));
         Self { base_url, script }
     }
 
@@ -204,7 +205,7 @@ async fn accept(listener: TcpListener, script: Arc<Mutex<Script>>) {
             drop_it
         };
         if !drop_it {
-            tokio::spawn(serve(stream, Arc::clone(&script)));
+            spawn(serve(stream, Arc::clone(&script)));
         }
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! May use: nothing of the crate.
 
+use causeway::task::spawn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -56,9 +57,9 @@ impl Switch {
 
     fn serve(&self, listener: TcpListener) {
         let (line, behind, asked) = (self.line.subscribe(), self.behind.clone(), Arc::clone(&self.asked));
-        let serving = tokio::spawn(async move {
+        let serving = spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(connection(client, behind.clone(), line.clone(), Arc::clone(&asked)));
+                spawn(connection(client, behind.clone(), line.clone(), Arc::clone(&asked)));
             }
         });
         *self.serving.lock().expect("a lock") = Some(serving);

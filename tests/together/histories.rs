@@ -14,6 +14,7 @@ use crate::together::items::{Change, Item, Life, Row, What, step};
 use crate::together::linear::{Event, Verdict, check};
 use crate::together::scene::Scene;
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -292,7 +293,7 @@ async fn history(name: &str, gateways: &[Arc<Gateway>], size: Size) -> Found {
         items.lock().expect("no panic").push(id);
     }
     first.list().await;
-    let writers: Vec<_> = (0..size.writers).map(|number| tokio::spawn(writer(number).run())).collect();
+    let writers: Vec<_> = (0..size.writers).map(|number| spawn(writer(number).run())).collect();
     for writer in writers {
         writer.await.expect("a writer");
     }

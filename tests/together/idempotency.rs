@@ -4,6 +4,7 @@
 use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
 use crate::support::losing::Losing;
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -85,7 +86,7 @@ async fn of_twenty_at_once_one_is_carried_out() {
         let sent: Vec<_> = (0..20)
             .map(|_| {
                 let (gateway, path, body) = (Arc::clone(&gateway), path.clone(), body.clone());
-                tokio::spawn(async move { post(&gateway, "ada", &path, &body, "twenty").await })
+                spawn(async move { post(&gateway, "ada", &path, &body, "twenty").await })
             })
             .collect();
         let mut done = Vec::new();

@@ -2,6 +2,7 @@
 
 use crate::support::gateway::{Gateway, WEB};
 use causeway::sandbox::Seed;
+use causeway::task::spawn;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ async fn count_up(gateway: &Arc<Gateway>, path: &str, member: &'static str) {
     let writers: Vec<_> = (0..WRITERS)
         .map(|_| {
             let (gateway, path) = (Arc::clone(gateway), path.to_owned());
-            tokio::spawn(async move {
+            spawn(async move {
                 let mut refused = 0;
                 for _ in 0..STEPS {
                     loop {

@@ -6,6 +6,7 @@ use crate::support::gateway::{Answer, Gateway, WEB};
 use crate::support::proofs::{V1, card, get_card, get_item, item, me};
 use crate::support::scripted::{Exchange, Gate, ScriptedV1};
 use crate::support::switch::until;
+use causeway::task::spawn;
 use futures_util::future::join;
 use serde_json::json;
 use std::sync::Arc;
@@ -44,7 +45,7 @@ async fn behind_another(v1: &ScriptedV1, gateway: &Arc<Gateway>, wait: Duration,
     let gate = Gate::default();
     v1.expect(get_item(ITEM, "old"))
         .expect(patch().body(json!({"name": "first"})).reply(200, item(ITEM, "first")).held(&gate));
-    let first = tokio::spawn({
+    let first = spawn({
         let gateway = Arc::clone(gateway);
         async move { gateway.patch("ada", &one(), json!({"name": "first"})).await }
     });

@@ -6,6 +6,7 @@ use crate::support::losing::Losing;
 use crate::support::switch::{Line, Switch};
 use crate::together::scene::{Scene, at_once, statuses};
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use futures_util::future::join;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -216,7 +217,7 @@ async fn a_create_that_is_refused_takes_no_turn() {
     // So that the caller is known.
     gateway.post("ada", &labels, json!({"name": "First"})).await.expect(201);
     wire.set(Line::HangingFor("/labels/")).await;
-    let held = tokio::spawn({
+    let held = spawn({
         let (gateway, labels) = (Arc::clone(&gateway), labels.clone());
         async move { gateway.post("ada", &labels, json!({"name": "Held"})).await.status }
     });

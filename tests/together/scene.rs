@@ -2,6 +2,7 @@
 
 use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use serde_json::{Value, json};
 use std::future::Future;
 use std::sync::Arc;
@@ -62,7 +63,7 @@ impl Scene {
 pub async fn at_once(gateway: &Arc<Gateway>, requests: Vec<(&str, String, Value)>) -> Vec<Answer> {
     let sent = requests.into_iter().map(|(method, path, body)| {
         let (gateway, method, path) = (Arc::clone(gateway), method.to_owned(), format!("{WEB}/{path}"));
-        tokio::spawn(async move { gateway.send(Some("ada"), &method, &path, Some(&body)).await })
+        spawn(async move { gateway.send(Some("ada"), &method, &path, Some(&body)).await })
     });
     all(sent.collect::<Vec<_>>()).await
 }

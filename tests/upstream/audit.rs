@@ -3,6 +3,7 @@
 use crate::support::audit::{ACME, entry, fill, oldest_first, written};
 use crate::support::postgres::Database;
 use causeway::store::{AuditColumn, AuditEntry, AuditFilter, AuditOrder, AuditPage, AuditQuery, AuditStart, Store};
+use causeway::task::spawn;
 use sqlx::{AssertSqlSafe, Row};
 use std::collections::HashSet;
 use uuid::Uuid;
@@ -91,7 +92,7 @@ async fn numbers_follow_the_commits(url: &str) {
     let writers: Vec<_> = (0..40)
         .map(|n| {
             let store = handles[n % 2].clone();
-            tokio::spawn(async move {
+            spawn(async move {
                 let workspace = if n % 4 == 3 { other } else { ACME };
                 let entries: Vec<AuditEntry> = (0..=n % 3).map(entry).collect();
                 store.record(workspace, &entries).await.unwrap();

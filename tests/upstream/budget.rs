@@ -10,6 +10,7 @@ use crate::upstream::{access_by, access_in_outages, caller, client_of, context, 
 use causeway::context::{Context, Priority};
 use causeway::refusal::Refusal;
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use causeway::v1::{
     Budget, BudgetSettings, Client, Method, NotDone, Outcome, Quota, V1Error, V1Key, V1Request, V1Response,
 };
@@ -105,7 +106,7 @@ async fn no_window_wherever_it_begins_sees_more_calls_than_the_quota() {
     let until = Instant::now() + WINDOW * 4;
     let callers = [Priority::Index, Priority::Read, Priority::Read, Priority::Write].map(|priority| {
         let client = client.clone();
-        tokio::spawn(async move {
+        spawn(async move {
             while Instant::now() < until {
                 let _ = ask(&client, "ada", &context().with_priority(priority)).await;
                 // Out of step with the other callers.
@@ -342,7 +343,7 @@ async fn a_key_without_quota_holds_up_no_write_with_another_key() {
     let (sandbox, gateway) = gateway(20, 0, &[("limits.deadline", "100s")]).await;
     let gateway = Arc::new(gateway);
     let path = format!("{WEB}/labels/");
-    let ada = tokio::spawn({
+    let ada = spawn({
         let (gateway, path) = (Arc::clone(&gateway), path.clone());
         async move {
             for number in 0.. {

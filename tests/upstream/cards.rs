@@ -6,6 +6,7 @@ use crate::upstream::{access_to, caller, context, project_id, workspace_id};
 use causeway::access::{Access, Caller, OwnerAge, ProjectCard, Role};
 use causeway::fresh::Changed;
 use causeway::refusal::Refusal;
+use causeway::task::spawn;
 use http::{HeaderMap, HeaderValue};
 use serde_json::json;
 use std::sync::Arc;
@@ -182,13 +183,13 @@ async fn a_card_on_its_way_when_something_changed_is_not_used_afterwards() {
     let (v1, gate) = (ScriptedV1::start().await.in_order(), Gate::default());
     v1.expect(get_card().reply(200, card(Some(20))).held(&gate)).expect(get_card().reply(200, card(Some(5))));
     let (access, _) = access_to(&v1);
-    let early = tokio::spawn({
+    let early = spawn({
         let access = access.clone();
         async move { project(&access, &caller("ada", 1)).await }
     });
     v1.until_called(1).await;
     access.changes().tell(Changed::ProjectAccess(project_id()));
-    let late = tokio::spawn({
+    let late = spawn({
         let access = access.clone();
         async move { project(&access, &caller("ada", 1)).await }
     });

@@ -4,6 +4,7 @@ use crate::support::scripted::{Exchange, Gate, ScriptedV1, nobody};
 use crate::upstream::{LONG, client_of, context};
 use causeway::context::Context;
 use causeway::refusal::Refusal;
+use causeway::task::spawn;
 use causeway::v1::{
     Budget, BudgetSettings, Client, ClientSettings, ConcurrencySettings, Doubt, Method, NotDone, Outcome, Quota,
     V1Error, V1Key, V1Request,
@@ -275,7 +276,7 @@ async fn calls_of_one_key_that_hang_do_not_hold_up_another_key() {
     let hanging: Vec<_> = (0..20)
         .map(|_| {
             let client = client.clone();
-            tokio::spawn(async move { client.ask(&key(), V1Request::get("hangs/", ""), &context()).await })
+            spawn(async move { client.ask(&key(), V1Request::get("hangs/", ""), &context()).await })
         })
         .collect();
     v1.until_called(12).await;
@@ -297,7 +298,7 @@ async fn leaving_before_a_call_has_a_place_uses_no_quota() {
     let settings = BudgetSettings { window, quota, service_quota: quota, total, write_reserve: 0, service: None };
     let client = one_at_a_time(v1.base_url()).paced_by(Budget::new(settings));
     let ask = async |client: Client| client.call(&key(), read(), &context()).await;
-    let held = tokio::spawn({
+    let held = spawn({
         let client = client.clone();
         async move { client.call(&key(), read(), &context()).await }
     });

@@ -9,6 +9,7 @@ use causeway::access::{Access, Caller, OwnerAge, PrincipalKind};
 use causeway::context::Context;
 use causeway::refusal::Refusal;
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use http::{HeaderMap, HeaderValue};
 use serde_json::json;
 use std::time::Duration;
@@ -226,7 +227,7 @@ async fn a_thousand_first_uses_are_one_call_also_when_the_first_client_leaves() 
     let (v1, gate) = (ScriptedV1::start().await, Gate::default());
     v1.expect(me("users", "users_me_admin").held(&gate));
     let (access, _) = access_to(&v1);
-    let first = tokio::spawn({
+    let first = spawn({
         let access = access.clone();
         async move { identify(&access, "ada").await }
     });
@@ -234,7 +235,7 @@ async fn a_thousand_first_uses_are_one_call_also_when_the_first_client_leaves() 
     let others: Vec<_> = (0..1000)
         .map(|_| {
             let access = access.clone();
-            tokio::spawn(async move { identify(&access, "ada").await })
+            spawn(async move { identify(&access, "ada").await })
         })
         .collect();
     first.abort();

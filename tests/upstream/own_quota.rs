@@ -8,6 +8,7 @@ use crate::support::gateway::{Gateway, WEB, serve_sandbox};
 use crate::support::losing::Losing;
 use crate::support::past_gateway::{ask_v1, in_web};
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::task::spawn;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,7 +48,7 @@ async fn ada_does_not_wait_for_bob(path: &'static str, used: Used) {
         }
     }
     let (path, status) = (format!("{WEB}/{path}"), if path == UNKNOWN { 404 } else { 200 });
-    let bob = tokio::spawn({
+    let bob = spawn({
         let (gateway, path) = (Arc::clone(&gateway), path.clone());
         async move { gateway.get("bob", &path).await.expect(status) }
     });

@@ -6,6 +6,7 @@ use crate::support::switch::until;
 use crate::upstream::{client_of, context};
 use causeway::context::{Context, Priority};
 use causeway::shared::{Script, Shared, Unusable};
+use causeway::task::spawn;
 use causeway::v1::{
     Budget, BudgetSettings, Client, Method, NotDone, Outcome, Processes, Quota, V1Error, V1Key, V1Request,
     V1Response, told,
@@ -89,7 +90,7 @@ async fn no_window_sees_more_calls_than_the_quota_whoever_makes_them() {
         .iter()
         .flat_map(|(_, client)| [Priority::Read, Priority::Write].map(|priority| (client.clone(), priority)))
         .map(|(client, priority)| {
-            tokio::spawn(async move {
+            spawn(async move {
                 while Instant::now() < until {
                     let _ = ask(&client, "ada", &context().with_priority(priority)).await;
                     tokio::time::sleep(Duration::from_millis(7)).await;

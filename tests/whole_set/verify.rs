@@ -3,6 +3,7 @@
 use super::operations::PLAN;
 use super::world::{SLUG, WEB, World};
 use causeway::oauth::Minting;
+use causeway::task::spawn;
 use causeway::verify::{Gateway, Report, Verdict, VerificationParameters, verify};
 use serde_json::json;
 use std::sync::Arc;
@@ -176,9 +177,9 @@ async fn a_key_of_the_gateway_is_told_to_name_a_project() {
 async fn wrong_answers_are_told() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let base = format!("http://{}", listener.local_addr().expect("an address"));
-    tokio::spawn(async move {
+    spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
-            tokio::spawn(async move {
+            spawn(async move {
                 let mut buffer = vec![0; 65536];
                 let _ = stream.read(&mut buffer).await;
                 let answer = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nCauseway-V1-Calls: 0\r\nContent-Length: 2\r\n\

@@ -1,6 +1,6 @@
 //! The base of all other crates: refusals, the context of a request, settings, heavy work off the serving threads,
-//! load, caches, counters, printing of numbers and of texts from outside, JSON from outside, futures on the heap, and
-//! traces.
+//! load, caches, counters, printing of numbers and of texts from outside, JSON from outside, futures on the heap, tasks,
+//! and traces.
 //!
 //! May use: none of the other crates of this workspace.
 
@@ -18,6 +18,7 @@ pub mod printable;
 pub mod refusal;
 pub mod settings;
 pub mod tally;
+pub mod task;
 pub mod trace;
 pub mod units;
 pub mod worker;

@@ -6,7 +6,7 @@
 pub mod index;
 pub mod translate;
 
-use causeway_core::{context, fresh, json, refusal, tally, units};
+use causeway_core::{context, fresh, json, refusal, tally, task, units};
 use causeway_plan::{plan, v2};
 use causeway_store::store;
 use causeway_v1::v1;

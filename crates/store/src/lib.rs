@@ -5,6 +5,6 @@
 pub mod catalogue;
 pub mod store;
 
-use causeway_core::{cache, fresh, json, refusal, tally, trace, units};
+use causeway_core::{cache, fresh, json, refusal, tally, task, trace, units};
 use causeway_plan::{plan, v2};
 use causeway_v1::v1;

@@ -5,5 +5,5 @@
 pub mod hop;
 pub mod v1;
 
-use causeway_core::{boxed, context, json, load, refusal, tally, trace, units, worker};
+use causeway_core::{boxed, context, json, load, refusal, tally, task, trace, units, worker};
 use causeway_shared::shared;

@@ -12,6 +12,7 @@ use crate::index::Scope;
 use crate::refusal::Refusal;
 use crate::run::job::InProject;
 use crate::run::runner::Runner;
+use crate::task::spawn;
 use crate::v1::V1Key;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,7 +34,7 @@ impl InProject<'_> {
             return;
         }
         let (runner, scope, key) = (Arc::clone(runner), scope.clone(), self.key().clone());
-        drop(tokio::spawn(async move {
+        drop(spawn(async move {
             if let Err(refusal) = begin(&runner, &scope, key, items).await {
                 tracing::debug!(project = %scope.project, code = refusal.code(), "not begun ahead");
             }

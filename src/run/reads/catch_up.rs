@@ -6,12 +6,13 @@
 //! write, that raises the epoch too, so that no process shows them together with older data of v1. A process that hears
 //! of all writes compares in memory (`store::peers`); a process with its own store (SQLite) has no other processes to
 //! tell.
-//! May use: `fresh`, `store`.
+//! May use: `fresh`, `store`, `task`.
 
 use super::late::{Announcement, MOST_LATE, repeated};
 use crate::fresh::Changed;
 use crate::run::runner::Runner;
 use crate::store::{HeldNames, StoreError};
+use crate::task::spawn;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
@@ -73,7 +74,7 @@ impl Runner {
         } else if self.late.lock().insert(told.clone()) {
             // The end of the process does not wait for this task.
             let runner = Arc::clone(self);
-            tokio::spawn(async move { runner.tell_late(told).await });
+            spawn(async move { runner.tell_late(told).await });
         }
     }
 

@@ -9,6 +9,7 @@ use super::ahead::{IN_USE, RefreshReason, renew};
 use crate::index::Scope;
 use crate::run::runner::Runner;
 use crate::store::Hint;
+use crate::task::spawn;
 use crate::v1::V1Key;
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -75,7 +76,7 @@ fn keep_looking(runner: &Arc<Runner>, hints: &Arc<Hints>, key: &V1Key, hint: Hin
     }
     let (runner, hints, key) = (Arc::clone(runner), Arc::clone(hints), key.clone());
     let looking = Looking { hints: Arc::clone(&hints), project: hint.project, is_over: false };
-    drop(tokio::spawn(async move {
+    drop(spawn(async move {
         let mut looking = looking;
         let mut next = Some(why);
         while let Some(why) = next {

@@ -9,6 +9,7 @@ use crate::refusal::Refusal;
 use crate::run::job::Job;
 use crate::run::runner::Runner;
 use crate::store::{AT_WORK, InLine, Turn};
+use crate::task::spawn;
 use crate::v2::Reply;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -156,7 +157,7 @@ impl Runner {
     fn keep_turn(self: Arc<Self>, mut turn: Turn, project: Uuid) {
         let noted = turn.noted();
         turn.leave_other_processes();
-        tokio::spawn(async move {
+        spawn(async move {
             // A shorter `store.late_write` says that v1 ends every write sooner.
             tokio::time::sleep(AT_WORK.min(self.settings.store.late_write)).await;
             self.changes.tell(Changed::Project(project));

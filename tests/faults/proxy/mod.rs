@@ -13,6 +13,7 @@ mod kinds;
 mod shapes;
 mod wires;
 
+use causeway::task::spawn;
 pub use kinds::{KINDS, When};
 
 use crate::support::random::Random;
@@ -81,9 +82,9 @@ impl Proxy {
             injected: BTreeMap::new(),
         }));
         let (sandbox, shared) = (sandbox.clone(), Arc::clone(&state));
-        tokio::spawn(async move {
+        spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, sandbox.clone(), Arc::clone(&shared)));
+                spawn(serve(stream, sandbox.clone(), Arc::clone(&shared)));
             }
         });
         Self { base_url, state }

@@ -4,6 +4,7 @@
 use super::frames::{DATA, END_HEADERS, END_STREAM, HEADERS, PREFACE, RESET, SETTINGS, block, frame};
 use super::recorder::Recorder;
 use crate::child::Child;
+use causeway::task::spawn;
 use std::fmt;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -269,7 +270,7 @@ async fn floods_of_frames_are_cut_off_or_cost_bounded_memory() {
     for flood in floods() {
         let child = Child::start_with(v1.base(), "sqlite::memory:", &settings).await;
         let address = child.base().trim_start_matches("http://").to_owned();
-        let beside = tokio::spawn(honest(address.clone()));
+        let beside = spawn(honest(address.clone()));
         tokio::time::sleep(Duration::from_millis(100)).await;
         let (memory, time) = (child.memory(), child.processor_time());
         let courses = futures_util::future::join_all((0..CONNECTIONS).map(|_| course(&address, &flood)));
@@ -319,7 +320,7 @@ async fn a_hundred_streams_on_each_of_many_connections_stay_within_the_memory() 
     let settings = [("CAUSEWAY_LIMITS__BODIES", "64"), ("CAUSEWAY_LIMITS__MEMORY", "64MiB")];
     let child = Child::start_with(v1.base(), "sqlite::memory:", &settings).await;
     let address = child.base().trim_start_matches("http://").to_owned();
-    let beside = tokio::spawn(honest(address.clone()));
+    let beside = spawn(honest(address.clone()));
     tokio::time::sleep(Duration::from_millis(100)).await;
     let before = child.memory();
     let mut opening = [PREFACE, &frame(SETTINGS, 0, 0, &[])].concat();
@@ -354,7 +355,7 @@ async fn a_window_that_opens_by_a_byte_ends_its_connection() {
     )
     .await;
     let address = child.base().trim_start_matches("http://").to_owned();
-    let beside = tokio::spawn(honest(address.clone()));
+    let beside = spawn(honest(address.clone()));
     tokio::time::sleep(Duration::from_millis(100)).await;
     let memory = child.memory();
     // From an address with a limit. Clients from 127.0.0.1 are not told apart and may fill the memory together, with

@@ -1,5 +1,6 @@
 //! A v1 that records its requests byte for byte, and answers every request with `{}`.
 
+use causeway::task::spawn;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -28,9 +29,9 @@ impl Recorder {
         let base = format!("http://{}", listener.local_addr().expect("an address"));
         let received: Arc<Mutex<Vec<Received>>> = Arc::default();
         let log = Arc::clone(&received);
-        tokio::spawn(async move {
+        spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                tokio::spawn(converse(socket, Arc::clone(&log)));
+                spawn(converse(socket, Arc::clone(&log)));
             }
         });
         Self { base, received }

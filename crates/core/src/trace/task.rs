@@ -3,7 +3,8 @@
 //! May use: `trace::steps`.
 
 use super::steps::Steps;
-use futures_util::future::Either;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Either};
 
 tokio::task_local! {
     static CURRENT: Steps;
@@ -18,8 +19,11 @@ pub fn recording<F: Future>(steps: Option<Steps>, work: F) -> impl Future<Output
 }
 
 /// Prepares `work` for a task of its own. Its steps are recorded where those of the current task are.
-pub fn carried<F: Future>(work: F) -> impl Future<Output = F::Output> {
-    recording(current(), work)
+pub fn carried<T: 'static>(work: impl Future<Output = T> + Send + 'static) -> BoxFuture<'static, T> {
+    match current() {
+        Some(steps) => CURRENT.scope(steps, work.boxed()).boxed(),
+        None => work.boxed(),
+    }
 }
 
 /// Returns the recording of the current task, if it is recorded.

@@ -5,8 +5,8 @@
 //! (`rows`) and on disk (`files`). List calls are answered from them (`select`). The caller has proven before that v1
 //! shows it these rows; the [`Scope`] says to which audience they belong.
 //!
-//! May use: `context`, `fresh`, `refusal`, `v1`, `plan` (columns), `store` (what it tells of refreshes), `v2` (list
-//! calls), `translate::work_items`.
+//! May use: `context`, `fresh`, `refusal`, `task`, `v1`, `plan` (columns), `store` (what it tells of refreshes), `v2`
+//! (list calls), `translate::work_items`.
 
 mod bits;
 mod build;

@@ -3,7 +3,7 @@
 //! A request gets an index that was read from v1 at most the freshness window ago and after the last change in
 //! the project, by the rules of `fresh`. Local writes are applied to it at once, also while a read is under way.
 //!
-//! May use: `v2`, `context`, `fresh`, `refusal`, `units`, `v1`, `translate` (the typed item), this folder.
+//! May use: `task`, `v2`, `context`, `fresh`, `refusal`, `units`, `v1`, `translate` (the typed item), this folder.
 
 mod reading;
 mod sharing;
@@ -21,6 +21,7 @@ use super::v1_source::V1Source;
 use crate::context::{Context, Priority};
 use crate::fresh::{Changed, Changes, Fresh, Kept, Moment, Need, ReadEnded, Reading};
 use crate::refusal::Refusal;
+use crate::task::spawn_on;
 use crate::translate::work_items::Item;
 use crate::v1::{Client, V1Key};
 use parking_lot::Mutex;
@@ -435,7 +436,7 @@ impl Inner {
             return;
         }
         let (inner, entry, scope) = (Arc::clone(self), Arc::clone(entry), scope.clone());
-        drop(runtime.spawn(async move {
+        drop(spawn_on(&runtime, async move {
             tokio::time::sleep(time).await;
             entry.unschedule();
             let _ = tokio::task::spawn_blocking(move || entry.save(|| inner.any(&scope))).await;

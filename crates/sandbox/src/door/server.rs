@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
-use std::pin::pin;
+use std::pin::Pin;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -31,24 +31,28 @@ impl Sandbox {
     /// # Errors
     ///
     /// When the listener cannot be used.
-    pub async fn serve(
+    pub fn serve(
         self,
-        listener: tokio::net::TcpListener,
+        listener: TcpListener,
         shutdown: impl Future<Output = ()> + Send + 'static,
-    ) -> std::io::Result<()> {
-        serve(self, listener, shutdown).await
+    ) -> Boxed<io::Result<()>> {
+        boxed(self, listener, Box::pin(shutdown))
     }
 }
 
+/// A future on the heap, of one kind for all callers.
+type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// The whole HTTP server is compiled here, and not again in each crate that starts a sandbox.
+#[inline(never)]
+fn boxed(sandbox: Sandbox, listener: TcpListener, shutdown: Boxed<()>) -> Boxed<io::Result<()>> {
+    Box::pin(serve(sandbox, listener, shutdown))
+}
+
 /// Accepts connections until `shutdown` resolves, then lets the open ones finish.
-async fn serve(
-    sandbox: Sandbox,
-    listener: TcpListener,
-    shutdown: impl Future<Output = ()> + Send + 'static,
-) -> io::Result<()> {
+async fn serve(sandbox: Sandbox, listener: TcpListener, mut shutdown: Boxed<()>) -> io::Result<()> {
     let builder = Builder::new(TokioExecutor::new());
     let open = GracefulShutdown::new();
-    let mut shutdown = pin!(shutdown);
     loop {
         tokio::select! {
             () = &mut shutdown => break,

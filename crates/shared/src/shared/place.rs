@@ -6,7 +6,7 @@
 
 use super::link::{Link, SharedError, Unusable, keep_up};
 use super::script::Script;
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use redis::aio::PubSub;
 use redis::{Client, IntoConnectionInfo, RedisError, Value};
 use sha2::{Digest, Sha256};
@@ -63,8 +63,8 @@ impl Shared {
         let deployment = hex::encode(&Sha256::digest(upstream.as_bytes())[..8]);
         let inner = Arc::new(Link::new(client_of(url)?, deployment, patience));
         inner.begin().await?;
-        tokio::spawn(keep_up(Arc::downgrade(&inner)));
-        tokio::spawn(pulse(Arc::downgrade(&inner)));
+        tokio::spawn(keep_up(Arc::downgrade(&inner)).boxed());
+        tokio::spawn(pulse(Arc::downgrade(&inner)).boxed());
         Ok(Self(inner))
     }
 

@@ -2,8 +2,8 @@
 //!
 //! A crash or a lost answer between the two leaves the record, with the request to v1 and the data to be stored. The
 //! next caller that sees the outcome at v1 finishes the write, drops it or reports it. Writes of this process whose
-//! request is still running are known in memory, so that no other caller settles them.
-//! May use: `units`, `v2` (times), this folder.
+//! request is still running are known in memory, so that no other caller settles them. May use: `task`, `units`, `v2`
+//! (times), this folder.
 
 use super::error::StoreError;
 use super::intent::{Intent, IntentKind, IntentState, Settled};
@@ -14,6 +14,7 @@ use super::recorded::TypeChange;
 use super::rows::{NewRow, all, insert, query, sql};
 use super::running::RunningIntent;
 use super::service::Store;
+use crate::task::spawn;
 use crate::units::now_micros;
 use crate::v2::time::Micros;
 use std::sync::Arc;
@@ -65,7 +66,7 @@ impl Store {
                 Ok(Some(running))
             }
             Err(StoreError::Undecided(cause)) => {
-                tokio::spawn(self.clone().drop_unsent(running));
+                spawn(self.clone().drop_unsent(running));
                 Err(StoreError::Unavailable(cause))
             }
             Err(fault) => Err(fault),

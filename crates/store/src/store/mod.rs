@@ -5,8 +5,8 @@
 //! and rejects any other. There is one interface and one SQL text for both kinds of storage: a SQLite file or a
 //! PostgreSQL database; `engine` handles the differences.
 //!
-//! May use: `catalogue`, `fresh`, `refusal`, `trace`, `v1` (the base URL, the parts of its quota), `v2` (times). May
-//! not use: `translate`, `run`, `edge`.
+//! May use: `catalogue`, `fresh`, `refusal`, `task`, `trace`, `v1` (the base URL, the parts of its quota), `v2`
+//! (times). May not use: `translate`, `run`, `edge`.
 
 mod archived;
 mod asked;

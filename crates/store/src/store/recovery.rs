@@ -8,7 +8,7 @@
 //! A store of an older version waits for that: this version cannot read its tables, so until then nothing of it is used
 //! (`Engine::pool`).
 //!
-//! May use: this folder.
+//! May use: `task`, this folder.
 
 use super::engine::Engine;
 use super::error::StoreError;
@@ -16,6 +16,7 @@ use super::kind::Kind;
 use super::opening::connected;
 use super::peers::Serving;
 use super::writable::is_read_only;
+use crate::task::spawn_on;
 use std::sync::atomic::Ordering;
 
 impl Engine {
@@ -75,7 +76,7 @@ impl Engine {
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
             let engine = self.clone();
-            runtime.spawn(async move { engine.recheck_writable().await });
+            spawn_on(&runtime, async move { engine.recheck_writable().await });
         }
     }
 

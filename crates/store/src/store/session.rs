@@ -1,10 +1,11 @@
 //! Access to the database: single statements and transactions. If the request is recorded, each statement sent for it
 //! becomes a step of its trace, with its kind and without its text and values.
 //!
-//! May use: `trace`, the kind and the errors of this folder.
+//! May use: `task`, `trace`, the kind and the errors of this folder.
 
 use super::error::StoreError;
 use super::kind::Kind;
+use crate::task::spawn;
 use crate::trace::{Detail, Steps, current, new_span};
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
@@ -54,7 +55,7 @@ impl<'p> Pool<'p> {
             return self.pool.begin_with(begin).await;
         }
         let connection = self.pool.acquire().await?;
-        let beginning = tokio::spawn(Transaction::begin(connection, Some(begin.into_sql_str())));
+        let beginning = spawn(Transaction::begin(connection, Some(begin.into_sql_str())));
         beginning.await.unwrap_or(Err(Error::WorkerCrashed))
     }
 }
@@ -78,7 +79,7 @@ impl Session {
         if self.kind == Kind::Sqlite {
             return noted(step, self.transaction.commit()).await;
         }
-        let committing = tokio::spawn(self.transaction.commit());
+        let committing = spawn(self.transaction.commit());
         noted(step, async { committing.await.unwrap_or(Err(Error::WorkerCrashed)) }).await
     }
 

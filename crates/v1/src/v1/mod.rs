@@ -3,8 +3,8 @@
 //! Purpose: send a [`V1Request`] to the backend and return a [`V1Response`], with pooling, time
 //! limits, size limits and the rules for retries. It knows nothing of v2.
 //!
-//! May use: `boxed`, `context`, `hop`, `load`, `refusal`, `settings`, `shared`, `tally`, `trace`, `units`.
-//! May not use: `v2`, `translate`, `plan`, `run`, `edge`.
+//! May use: `boxed`, `context`, `hop`, `load`, `refusal`, `settings`, `shared`, `tally`, `task`, `trace`, `units`. May
+//! not use: `v2`, `translate`, `plan`, `run`, `edge`.
 
 mod base_url;
 mod breaker;

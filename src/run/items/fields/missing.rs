@@ -8,6 +8,7 @@ use crate::refusal::Refusal;
 use crate::run::job::InProject;
 use crate::run::kept::shelf::Audience;
 use crate::store::{Intent, IntentKind, Settled};
+use crate::task::spawn;
 use crate::units::now_micros;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -24,7 +25,7 @@ pub(in crate::run) fn mark_absences(job: &InProject<'_>, index: &Arc<Index>) {
         return;
     }
     let (job, index) = (job.aside(), Arc::clone(index));
-    tokio::spawn(async move {
+    spawn(async move {
         if let Err(refusal) = try_mark_absences(&job.here(), &index).await {
             tracing::warn!(code = refusal.code(), "items that v1 does not show could not be marked");
         }

@@ -11,6 +11,7 @@ use super::{Indexes, Inner, Scope};
 use crate::context::Priority;
 use crate::fresh::Need;
 use crate::refusal::Refusal;
+use crate::task::spawn_on;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -55,7 +56,7 @@ impl Inner {
             return;
         }
         let (entry, scope) = (Arc::clone(entry), scope.clone());
-        drop(runtime.spawn(async move {
+        drop(spawn_on(&runtime, async move {
             tokio::time::sleep(LATER).await;
             entry.unschedule_sharing();
             self.share(&scope).await;

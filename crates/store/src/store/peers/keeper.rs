@@ -1,7 +1,6 @@
 //! Keeping the lease: the connection that receives notes, renews the lease, and proves that this process lives.
 //!
-//! May use: `fresh`, `engine`, `opening` (what each connection is told), `service`, `units`,
-//! this folder.
+//! May use: `fresh`, `engine`, `opening` (what each connection is told), `service`, `task`, `units`, this folder.
 
 use super::super::engine::{Engine, Kind};
 use super::super::error::StoreError;
@@ -13,6 +12,7 @@ use super::lease::LEASE;
 use super::note::{HEARD, HINTS, NOTES, Note, ReceivedNotes};
 use super::state::Peers;
 use crate::fresh::{Changed, Changes};
+use crate::task::spawn;
 use crate::units::shared_clock_showed;
 use sqlx::postgres::{PgConnectOptions, PgDatabaseError, PgListener, PgNotification, PgPoolOptions, PgSeverity};
 use sqlx::{AnyPool, AssertSqlSafe, ConnectOptions, Connection, Executor, Row};
@@ -96,7 +96,7 @@ impl Store {
             version: engine.newest_step(),
             said: false,
         };
-        let keeping = tokio::spawn(keeper.keep());
+        let keeping = spawn(keeper.keep());
         let joined = joined(Some(keeping));
         if !engine.first_lease().await {
             return Err(StoreError::Pooled);

@@ -7,7 +7,7 @@
 //!
 //! Where several processes use the same key, each call that this one could make is also reserved in the `pool` of all
 //! of them. Without a pool, and while it does not answer, a process makes no more calls than its part of the quota
-//! (`parts`). May use: `context`, `parts`, `pool`, `window`.
+//! (`parts`). May use: `context`, `parts`, `pool`, `task`, `window`.
 
 mod others;
 mod state;
@@ -16,6 +16,7 @@ use super::parts::Demand;
 use super::pool::{PoolWindow, Reserved, Ticket};
 use super::window::{Counted, Quota, QuotaNotice, Window};
 use crate::context::{Meter, Priority, RequestNumber};
+use crate::task::spawn_on;
 pub(super) use others::Others;
 pub use others::Processes;
 use others::{JOINING, Opens, wait_for_part};
@@ -277,7 +278,7 @@ impl Lane {
         if pool.is_up() && state.looked.is_none_or(|at| now - at >= LOOK_AGAIN) {
             state.looked = Some(now);
             let lane = Arc::clone(self);
-            runtime.spawn(async move { drop(lane.reserve(0, Priority::Read, true, &mut None).await) });
+            spawn_on(&runtime, async move { drop(lane.reserve(0, Priority::Read, true, &mut None).await) });
         }
     }
 

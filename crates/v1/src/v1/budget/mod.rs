@@ -8,7 +8,7 @@
 //! the quota by demand (`parts`). While neither is available they divide it evenly, by their number. With a quota for
 //! the deployment as a whole, every call also waits in a lane of all keys.
 //!
-//! May use: `context`, `shared`, the key.
+//! May use: `context`, `shared`, `task`, the key.
 
 mod lane;
 mod missed;
@@ -18,6 +18,7 @@ mod pruned;
 mod spent;
 mod window;
 
+use crate::task::spawn;
 pub use lane::Processes;
 pub use parts::{Change, Ledger, Members, Seen};
 pub use spent::{Share, SpentCalls};
@@ -188,7 +189,7 @@ impl Budget {
         let processes = move || processes.as_ref().map_or(1, |known| known.processes());
         let all = Arc::downgrade(inner);
         let lanes = move || all.upgrade().map(|inner| inner.by_name());
-        tokio::spawn(parts::divide(ledger, held, window, processes, lanes));
+        spawn(parts::divide(ledger, held, window, processes, lanes));
     }
 
     /// Creates budgets without any limit.

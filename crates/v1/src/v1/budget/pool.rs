@@ -3,10 +3,11 @@
 //! Every call is reserved before it is made. Calls to v1 are few, and each takes far longer than Redis. If parts of the
 //! quota were set aside in several places, one process would be refused calls that another does not need. The calls of
 //! a process that dies are held for a while longer, as if v1 had received them. Calls that end while Redis is away are
-//! reported as soon as it is back. May use: `shared`, `units`, the key, `missed`, `window` (`QuotaNotice`).
+//! reported as soon as it is back. May use: `shared`, `task`, `units`, the key, `missed`, `window` (`QuotaNotice`).
 
 use super::missed::MissedCalls;
 use crate::shared::{Answer, Call, Script, Shared};
+use crate::task::spawn_on;
 use crate::units::millis;
 use std::fmt;
 use std::sync::Arc;
@@ -174,7 +175,7 @@ impl PoolWindow {
     fn send(&self, call: Call) {
         let shared = self.pool.0.shared.clone();
         if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(async move { drop(shared.run_one(call).await) });
+            spawn_on(&runtime, async move { drop(shared.run_one(call).await) });
         }
     }
 
@@ -182,7 +183,7 @@ impl PoolWindow {
     fn settle(&self, calls: Vec<u64>, counts: Duration, closed: Duration) {
         let Some(runtime) = Handle::try_current().ok().filter(|_| !calls.is_empty()) else { return };
         let (window, until) = (self.clone(), Instant::now() + counts);
-        runtime.spawn(async move {
+        spawn_on(&runtime, async move {
             let settled: Vec<(u64, Duration)> = calls.iter().map(|number| (*number, counts)).collect();
             let is_known = window.pool.tell(&window.key, &settled, closed).await;
             if !is_known && !counts.is_zero() && window.pool.0.missed.add(&window.key, &calls, until) {
