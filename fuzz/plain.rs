@@ -87,8 +87,8 @@ fn reference(row: &Members) -> Option<Value> {
         "priority": priority,
         "state_id": row.get::<Uuid>("state")?,
         "type_id": null,
-        "assignee_ids": row.get::<Vec<Uuid>>("assignees")?,
-        "label_ids": row.get::<Vec<Uuid>>("labels")?,
+        "assignee_ids": each_once(row.get("assignees")?),
+        "label_ids": each_once(row.get("labels")?),
         "parent_id": row.get::<Option<Uuid>>("parent")?,
         "start_date": day("start_date")?,
         "target_date": day("target_date")?,
@@ -98,6 +98,17 @@ fn reference(row: &Members) -> Option<Value> {
         "created_by_id": row.get::<Option<Uuid>>("created_by")?.unwrap_or_default(),
         "custom_fields": null,
     }))
+}
+
+/// Returns the ids in their order, each once. v1 can hold a label or an assignee twice.
+fn each_once(ids: Vec<Uuid>) -> Vec<Uuid> {
+    let mut kept = Vec::new();
+    for id in ids {
+        if !kept.contains(&id) {
+            kept.push(id);
+        }
+    }
+    kept
 }
 
 /// Returns a work item as the reference reads it; none when it refuses.
