@@ -8,13 +8,13 @@ use crate::settings::{ENVIRONMENT_PREFIX, FILE_VARIABLE, HttpAddress, LoadArgs, 
 use crate::store::{Store, in_words};
 use clap::Args;
 use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
+use futures_util::FutureExt;
 use std::env::{var_os, vars_os};
 use std::fmt::Arguments;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write, stdout};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
 use std::process::exit;
 use std::sync::Arc;
 use std::time::Duration;
@@ -166,8 +166,7 @@ pub(super) fn block_on<T>(work: impl Future<Output = Result<T, String>>) -> Resu
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|fault| format!("the runtime could not start: {fault}"))?;
     // On the heap, so that the code of the runtime is compiled once for all commands.
-    let work: Pin<Box<dyn Future<Output = Result<T, String>> + '_>> = Box::pin(work);
-    let outcome = runtime.block_on(work);
+    let outcome = runtime.block_on(work.boxed_local());
     runtime.shutdown_timeout(READING);
     outcome
 }

@@ -4,8 +4,8 @@
 //! before it goes to a worker: a connection that begins with a request for `/healthz` stays here. For other connections
 //! this costs one switch to another thread each, and nothing for each request.
 //!
-//! May use: `load`, `settings`, `task`, `telemetry`, `edge::connection`, `edge::connections`, `edge::ending`,
-//! `edge::tls`, `edge::workers`.
+//! May use: `load`, `settings`, `telemetry`, `edge::connection`, `edge::connections`, `edge::ending`, `edge::tls`,
+//! `edge::workers`.
 
 use super::connection::Clock;
 use super::connections::{Connections, Open};
@@ -14,7 +14,6 @@ use super::tls::is_tls;
 use super::workers::{Arrival, Workers};
 use crate::load::{Place, Pool, Share};
 use crate::settings::ListenSettings;
-use crate::task::spawn;
 use crate::telemetry::field;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -196,7 +195,7 @@ async fn welcome(desk: Arc<AcceptorState>, socket: TcpStream, peer: SocketAddr, 
         // Served on this thread, also after the gateway has stopped accepting.
         ConnectionKind::Health => {
             let arrival = Arrival { socket, peer, clock, open, told };
-            drop(spawn((desk.ways.healthy)(arrival)));
+            drop(tokio::spawn((desk.ways.healthy)(arrival)));
         }
         ConnectionKind::Other => match socket.into_std() {
             Ok(socket) => desk.ways.workers.take(Arrival { socket, peer, clock, open, told }),

@@ -39,7 +39,7 @@ const RULES: [(&str, Rule); 59] = [
     ("trace", Only(&[])),
     ("context", Only(&["trace"])),
     ("settings", Only(&[])),
-    ("fresh", Only(&["context", "refusal"])),
+    ("fresh", Only(&["context", "refusal", "task"])),
     ("heavy", Only(&["context", "refusal"])),
     ("tally", Only(&[])),
     ("task", Only(&[])),

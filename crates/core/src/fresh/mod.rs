@@ -34,7 +34,7 @@
 //! `shared` adds tasks and waiting, `older` is rule 8. `model` is a test that runs `changes`, `table` and `shared`
 //! under thousands of permuted schedules.
 //!
-//! May use: `context`, `refusal`, this folder.
+//! May use: `context`, `refusal`, `task`, this folder.
 
 mod changed;
 mod changes;

@@ -20,10 +20,7 @@ pub fn recording<F: Future>(steps: Option<Steps>, work: F) -> impl Future<Output
 
 /// Prepares `work` for a task of its own. Its steps are recorded where those of the current task are.
 pub fn carried<T: 'static>(work: impl Future<Output = T> + Send + 'static) -> BoxFuture<'static, T> {
-    match current() {
-        Some(steps) => CURRENT.scope(steps, work.boxed()).boxed(),
-        None => work.boxed(),
-    }
+    recording(current(), work).boxed()
 }
 
 /// Returns the recording of the current task, if it is recorded.
